@@ -1,0 +1,1 @@
+"""The log: context.jsonl and all that is read from it."""

@@ -1,0 +1,158 @@
+"""Who is asked: the Provider protocol, what it streams, and the ways it fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from tui_agent.messages.blocks import Block
+    from tui_agent.messages.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of text of the open reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A piece of thinking of the open reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call is being written; `size` is the bytes of its arguments so far."""
+
+    call: str
+    tool: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Exact figures of one request, in tokens; `input` does not contain the cache figures (Messages API)."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def total(self) -> int:
+        """The size of the context after the reply: all input, plus the output."""
+        return self.input + self.cache_read + self.cache_write + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The whole reply, the last thing a stream yields.
+
+    `content` holds blocks as the API returned them. A tool_use whose arguments were not valid JSON has
+    `input` = {} and its raw text in `malformed[call id]`. `usage` is None if the endpoint reported none.
+    """
+
+    content: Sequence[Block]
+    stop_reason: str
+    model: str
+    usage: Usage | None = None
+    malformed: dict[str, str] = field(default_factory=dict)
+
+
+Delta = Text | Thinking | ToolUse | Reply
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """A model behind an endpoint.
+
+    `label` is what stands wherever the model's name is shown (the demo's says that it is no AI). `window` and
+    `max_output_tokens` are in tokens and known after `prepare()`.
+    """
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def max_output_tokens(self) -> int: ...
+
+    async def prepare(self) -> None:
+        """Ask the endpoint for what settings left open (model, window, limits).
+
+        Raises:
+            ProviderError: the endpoint cannot be reached or refuses.
+        """
+        ...
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Send the request; yield deltas, last the Reply.
+
+        Raises:
+            ProviderError: in one of its kinds. `partial` holds what had arrived of the reply.
+        """
+        ...
+
+    async def count(self, request: Request) -> int:
+        """The endpoint's own estimate of the request's input tokens."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...
+
+
+class ProviderError(Exception):
+    """The model could not answer.
+
+    `kind` is auth, invalid, rate_limit, overloaded, server, connection, cut, timeout or other. `retry` says that the same
+    request may succeed later, `retry_after` the seconds the endpoint asked to wait. `partial` holds the finished
+    blocks of the half answer that had arrived. `ways` are the ways out, in words.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "other",
+        status: int | None = None,
+        retry: bool = False,
+        retry_after: float | None = None,
+        partial: Sequence[Block] = (),
+        dropped: Sequence[str] = (),
+        ways: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+        self.retry = retry
+        self.retry_after = retry_after
+        self.partial = list(partial)
+        self.dropped = list(dropped)
+        """What of the half answer was not finished: `thinking 812 chars`, `tool_use bash 40 chars`."""
+        self.ways = tuple(ways)
+
+
+class ContextOverflow(ProviderError):
+    """The request does not fit the model's window. `tokens` and `window` are None where unknown."""
+
+    def __init__(self, message: str, *, tokens: int | None = None, window: int | None = None) -> None:
+        super().__init__(
+            message,
+            kind="overflow",
+            status=400,
+            ways=(
+                "go back to an earlier checkpoint (/revert)",
+                "elide the largest item in the inspector",
+                "switch to a model with a larger window (/model)",
+            ),
+        )
+        self.tokens = tokens
+        self.window = window

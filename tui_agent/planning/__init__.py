@@ -1,0 +1,1 @@
+"""Hold the conversation's course."""

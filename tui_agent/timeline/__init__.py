@@ -1,0 +1,1 @@
+"""Travel in the conversation."""

@@ -1,0 +1,1 @@
+"""The screen; Textual and Rich live here only."""

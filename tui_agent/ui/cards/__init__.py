@@ -1,0 +1,1 @@
+"""Cards: what waits for an answer."""

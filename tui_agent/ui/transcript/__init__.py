@@ -1,0 +1,1 @@
+"""The transcript: one line-API view."""

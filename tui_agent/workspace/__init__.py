@@ -1,0 +1,1 @@
+"""The folder worked in."""
