@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from tui_agent.messages.blocks import Block
+if TYPE_CHECKING:
+    from tui_agent.messages.blocks import Block
 
 Progress = Callable[[str], None]
 """Takes output of a running call as it comes; must not block."""
@@ -24,8 +25,8 @@ class ToolError(Exception):
 class Need:
     """What a call would do, said before it does it.
 
-    `kind`: `none` (harmless), `read`, `write` or `run`. `title` is the main argument for one line of the screen. `paths` are
-    resolved (links followed). `outside` says that one of them lies outside the workspace: such a call always asks.
+    `kind`: `none` (harmless), `read`, `write` or `run`. `title` is the main argument for one line of the screen.
+    `paths` are resolved (links followed). `outside` says that one of them lies outside the workspace: such a call always asks.
     `rule` is the rule that would allow its like from now on (`bash:pnpm test*`, `edit_file`); `""`: no rule can.
     `body` is what a person reads before they decide (the command), `diff` a unified diff of the change. `place` is the
     working folder. `editable` names the argument a person may edit first (`command`), or `""`.
