@@ -1,1 +1,1 @@
-"""Settings: schema, load, save, secrets."""
+"""Settings: what may be set (schema), reading (load), writing back (save), and the user's keys (secrets)."""

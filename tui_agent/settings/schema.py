@@ -1,0 +1,399 @@
+"""Every setting: its type, default, limits and one line of help.
+
+The classes are the tree of settings.toml as it is read; their fields carry what may be written there, so that
+reading, checking, saving and a settings screen go by one list (`SETTINGS`). `Settings` is a value: it is
+loaded, never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+Kind = Literal["text", "name", "url", "variable", "choice", "integer", "number", "switch", "list", "map"]
+"""How a value is written and edited. `variable` is the name of an environment variable, `list` a list of texts,
+`map` a table of texts whose keys are free."""
+
+Durability = Literal["step", "record", "off"]
+Auth = Literal["bearer", "x-api-key", "none"]
+Thinking = Literal["off", "low", "medium", "high"]
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
+LEAST_WINDOW = 8_000
+"""Tokens: no window smaller than this can hold the system prompt, the tools and a conversation."""
+
+
+class SettingsError(Exception):
+    """Settings cannot be used. The message is whole; `file`, `line` (from 1), `key` and `allowed` (what may be
+    written there) are its parts, None or empty where they are not known."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: Path | None = None,
+        line: int | None = None,
+        key: str = "",
+        allowed: str = "",
+    ) -> None:
+        place = f"{file}" + (f":{line}" if line is not None else "") + ": " if file is not None else ""
+        super().__init__(f"{place}{problem}" + (f"; allowed: {allowed}" if allowed else ""))
+        self.problem = problem
+        self.file = file
+        self.line = line
+        self.key = key
+        self.allowed = allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one setting may be. `minimum` and `maximum` belong to the allowed values."""
+
+    kind: Kind
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    unit: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """The values that may be written, in words."""
+        unit = f" {self.unit}" if self.unit else ""
+        between = ""
+        if self.minimum is not None:
+            between = f", at least {self.minimum:,.15g}"
+            if self.maximum is not None:
+                between = f" from {self.minimum:,.15g} to {self.maximum:,.15g}"
+        match self.kind:
+            case "choice":
+                return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
+            case "integer":
+                return f"a whole number{between}{unit}"
+            case "number":
+                return f"a number{between}{unit}"
+            case "switch":
+                return "true or false"
+            case "list":
+                return 'a list of texts, such as ["read_file", "bash:git status"]'
+            case "map":
+                return "a table of texts"
+            case "url":
+                return "an address that begins with http:// or https://"
+            case "variable":
+                return (
+                    "the name of an environment variable (letters, digits, underscores), never the key itself"
+                )
+            case "name":
+                return "a text that is not empty"
+            case "text":
+                return "a text"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting, its place and its default.
+
+    `key` is dotted: `compaction.auto`, or `profiles.*.model` where `*` is a name the user chose. A default of None is
+    a setting that can only be left out or given.
+    """
+
+    key: str
+    rule: Rule
+    default: Any
+
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+def _rule(kind: Kind, help: str, **limits: Any) -> dict[str, Rule]:
+    return {"rule": Rule(kind, help, **limits)}
+
+
+def _table(kind: type) -> dict[str, type]:
+    return {"table": kind}
+
+
+def _tables(kind: type) -> dict[str, type]:
+    return {"tables": kind}
+
+
+def _nothing() -> Mapping[str, Any]:
+    return _EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """An endpoint and a model: what is asked, and how. `name` is its name in settings.toml."""
+
+    name: str = ""
+    provider: Literal["anthropic", "demo"] = field(
+        default="anthropic",
+        metadata=_rule(
+            "choice",
+            "Who answers: an endpoint that speaks the Anthropic Messages API, or the offline demo model.",
+            choices=("anthropic", "demo"),
+        ),
+    )
+    model: str = field(
+        default="", metadata=_rule("text", "The model; left out: the newest that the endpoint lists.")
+    )
+    base_url: str = field(
+        default=ANTHROPIC_URL, metadata=_rule("url", "The endpoint's address, without /v1.")
+    )
+    auth: Auth = field(
+        default="bearer",
+        metadata=_rule("choice", "How the key is sent.", choices=("bearer", "x-api-key", "none")),
+    )
+    api_key_env: str = field(
+        default="",
+        metadata=_rule(
+            "variable",
+            f"The environment variable that holds the key; left out: {ANTHROPIC_KEY}, or none for other endpoints.",
+        ),
+    )
+    context_window: int | None = field(
+        default=None,
+        metadata=_rule(
+            "integer",
+            "The model's window; left out: asked from the endpoint.",
+            minimum=LEAST_WINDOW,
+            maximum=100_000_000,
+            unit="tokens",
+        ),
+    )
+    max_output_tokens: int | None = field(
+        default=None,
+        metadata=_rule(
+            "integer",
+            "The longest answer; left out: asked from the endpoint.",
+            minimum=1,
+            maximum=1_000_000,
+            unit="tokens",
+        ),
+    )
+    thinking: Thinking = field(
+        default="off",
+        metadata=_rule(
+            "choice",
+            "How much the model may think before it answers.",
+            choices=("off", "low", "medium", "high"),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """When and how a long context is shortened."""
+
+    trigger_ratio: float = field(
+        default=0.85,
+        metadata=_rule("number", "Compact when this part of the window is full.", minimum=0.1, maximum=0.99),
+    )
+    reserved_tokens: int = field(
+        default=50_000,
+        metadata=_rule(
+            "integer",
+            "Compact when less than this is free (at most a quarter of a window under 200,000).",
+            minimum=0,
+            maximum=100_000_000,
+            unit="tokens",
+        ),
+    )
+    micro_ratio: float = field(
+        default=0.5,
+        metadata=_rule(
+            "number",
+            "Shorten old tool results when this part of the window is full.",
+            minimum=0.05,
+            maximum=0.99,
+        ),
+    )
+    strategy: str = field(
+        default="summary",
+        metadata=_rule("name", "How: summary, extractive, none, or an installed strategy's name."),
+    )
+    auto: bool = field(default=True, metadata=_rule("switch", "Compact without being asked."))
+    review: bool = field(default=False, metadata=_rule("switch", "Show the summary before it takes effect."))
+    fallback: Literal["ask", "extractive"] = field(
+        default="ask",
+        metadata=_rule(
+            "choice",
+            "When the strategy fails and nothing fits: ask (with -p, extractive), or extractive at once.",
+            choices=("ask", "extractive"),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """What tools may do without asking."""
+
+    allow: tuple[str, ...] = field(
+        default=(),
+        metadata=_rule(
+            "list", "Rules: a tool's name, or name:pattern such as bash:git status or bash:pnpm test*."
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Backups:
+    """Which backups of a session's log are kept. By default all of them."""
+
+    keep: int | None = field(
+        default=None,
+        metadata=_rule(
+            "integer", "Keep at most this many backups a session, the newest.", minimum=1, maximum=1_000_000
+        ),
+    )
+    max_bytes: int | None = field(
+        default=None,
+        metadata=_rule(
+            "integer",
+            "Keep at most this much of backups a session, the newest.",
+            minimum=1,
+            maximum=2**50,
+            unit="bytes",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Commands of the user that run at certain moments, with JSON on their standard input."""
+
+    pre_compact: str = field(
+        default="",
+        metadata=_rule("text", "A command that runs before a compaction; exit code 2 prevents it."),
+    )
+    post_compact: str = field(default="", metadata=_rule("text", "A command that runs after a compaction."))
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars per million tokens."""
+
+    input: float = field(
+        default=0.0, metadata=_rule("number", "Input.", minimum=0, maximum=1e6, unit="$ per million tokens")
+    )
+    output: float = field(
+        default=0.0, metadata=_rule("number", "Output.", minimum=0, maximum=1e6, unit="$ per million tokens")
+    )
+    cache_read: float = field(
+        default=0.0,
+        metadata=_rule(
+            "number", "Input read from the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
+        ),
+    )
+    cache_write: float = field(
+        default=0.0,
+        metadata=_rule(
+            "number", "Input written to the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBase:
+    """A place to look things up."""
+
+    kind: str = field(
+        default="markdown",
+        metadata=_rule("name", "What it is: markdown, sqlite_fts or another engine's name."),
+    )
+    path: str = field(default="", metadata=_rule("text", "The folder or file it lies in."))
+    endpoint: str = field(default="", metadata=_rule("text", "The address of its server."))
+    api_key_env: str = field(
+        default="", metadata=_rule("variable", "The environment variable that holds its server's key.")
+    )
+    profile_aliases: tuple[str, ...] = field(
+        default=(), metadata=_rule("list", "The profiles that use it; left out: all.")
+    )
+    max_results: int = field(
+        default=5, metadata=_rule("integer", "The most hits a question brings.", minimum=1, maximum=100)
+    )
+    min_score: float = field(
+        default=0.0, metadata=_rule("number", "Hits below this score are left out.", minimum=0, maximum=1e6)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """settings.toml, checked, with defaults for what it leaves out.
+
+    `profiles` always holds the built-in ones, `claude` and `demo`, unless the file defines them otherwise. `unknown`
+    holds the tables that no part of the program knows: they are kept when the file is saved and named in `notices`.
+    `file` is where it was read from, whether that file exists or not.
+    """
+
+    profile: str = field(default="claude", metadata=_rule("name", "The profile that a session starts with."))
+    durability: Durability = field(
+        default="step",
+        metadata=_rule(
+            "choice",
+            "When the log is forced to the disk: at each step of a turn, at each record, or never.",
+            choices=("step", "record", "off"),
+        ),
+    )
+    profiles: Mapping[str, Profile] = field(default_factory=_nothing, metadata=_tables(Profile))
+    compaction: Compaction = field(default_factory=Compaction, metadata=_table(Compaction))
+    approvals: Approvals = field(default_factory=Approvals, metadata=_table(Approvals))
+    keys: Mapping[str, str] = field(
+        default_factory=_nothing, metadata=_rule("map", 'Keys by action, such as compact = "f5".')
+    )
+    backups: Backups = field(default_factory=Backups, metadata=_table(Backups))
+    hooks: Hooks = field(default_factory=Hooks, metadata=_table(Hooks))
+    prices: Mapping[str, Price] = field(default_factory=_nothing, metadata=_tables(Price))
+    knowledge_bases: Mapping[str, KnowledgeBase] = field(
+        default_factory=_nothing, metadata=_tables(KnowledgeBase)
+    )
+    unknown: Mapping[str, Any] = field(default_factory=_nothing)
+    notices: tuple[str, ...] = ()
+    file: Path | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "profiles", MappingProxyType({**builtin_profiles(), **self.profiles}))
+
+    def find_profile(self, name: str | None = None) -> Profile:
+        """The profile of that name, by default the one settings choose.
+
+        Raises:
+            SettingsError: there is none; the message names those there are.
+        """
+        wanted = name or self.profile
+        if wanted not in self.profiles:
+            raise SettingsError(
+                f'there is no profile "{wanted}" in {self.file or "settings.toml"}',
+                key="profile",
+                allowed=", ".join(self.profiles),
+            )
+        return self.profiles[wanted]
+
+
+def builtin_profiles() -> dict[str, Profile]:
+    """The profiles that exist without a settings file."""
+    return {
+        "claude": Profile(name="claude", api_key_env=ANTHROPIC_KEY),
+        "demo": Profile(name="demo", provider="demo", auth="none"),
+    }
+
+
+def _walk(kind: type, prefix: str) -> Iterator[Setting]:
+    for item in fields(kind):
+        meta = item.metadata
+        if "rule" in meta:
+            default = _EMPTY if item.default is MISSING else item.default
+            yield Setting(prefix + item.name, meta["rule"], default)
+        elif "table" in meta:
+            yield from _walk(meta["table"], f"{prefix}{item.name}.")
+        elif "tables" in meta:
+            yield from _walk(meta["tables"], f"{prefix}{item.name}.*.")
+
+
+SETTINGS: tuple[Setting, ...] = tuple(_walk(Settings, ""))
+"""Every setting, in the order of the file."""

@@ -1,0 +1,147 @@
+"""The user's keys: where they come from, and that they are written nowhere.
+
+A key comes from the environment variable that a profile names, else from the system's keyring (the `keyring` extra;
+service `tui-agent`, user name the profile's name). Before text is written or shown, the values of all those
+variables are replaced by `[redacted NAME]`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from tui_agent.settings.schema import Profile, Settings
+
+SERVICE = "tui-agent"
+"""The service name under which the system's keyring holds keys."""
+
+LEAST_SECRET = 8
+"""Characters: a shorter value is no key, and replacing it would tear ordinary words."""
+
+_T = TypeVar("_T")
+
+
+def api_key(profile: Profile) -> str | None:
+    """The profile's key from its environment variable or the system's keyring; None if there is none.
+
+    A key from the keyring is redacted by `redact` from then on. The keyring may block while it asks the user: call
+    this in a thread. A keyring that cannot be opened counts as empty.
+    """
+    if profile.provider == "demo" or profile.auth == "none":
+        return None
+    if profile.api_key_env and (value := os.environ.get(profile.api_key_env, "").strip()):
+        return value
+    stored = _from_keyring(profile.name) if profile.name else None
+    if stored:
+        _watched.add(profile.api_key_env or profile.name, stored)
+    return stored
+
+
+def variables(settings: Settings) -> list[str]:
+    """The environment variables that settings name as holding a key, each once."""
+    named = [profile.api_key_env for profile in settings.profiles.values()]
+    named += [base.api_key_env for base in settings.knowledge_bases.values()]
+    return list(dict.fromkeys(name for name in named if name))
+
+
+class Redactor:
+    """Replaces the values of secret environment variables in text, by `[redacted NAME]`.
+
+    Values are read when text is redacted, so a variable that changes is followed. `environment` stands in for the
+    process's own.
+    """
+
+    def __init__(self, names: Iterable[str] = (), *, environment: Mapping[str, str] | None = None) -> None:
+        self._names = dict.fromkeys(names)
+        self._environment = environment
+        self._values: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, settings: Settings) -> Redactor:
+        """A redactor for every variable that settings name."""
+        return cls(variables(settings))
+
+    def watch(self, names: Iterable[str]) -> None:
+        """Redact the values of these variables too."""
+        self._names.update(dict.fromkeys(names))
+
+    def add(self, name: str, value: str) -> None:
+        """Redact a value that is in no variable, as `[redacted NAME]`."""
+        if len(value.strip()) >= LEAST_SECRET:
+            self._values[value.strip()] = name
+
+    def redact(self, value: _T) -> _T:
+        """The text, or the nested lists and mappings of blocks, without secrets; the same object if there were none.
+
+        A signed block (thinking with its signature, redacted_thinking) is left as it is: altered, the API would
+        refuse it.
+        """
+        secrets = self._secrets()
+        return cast(_T, _redact(value, secrets)) if secrets else value
+
+    def _secrets(self) -> list[tuple[str, str]]:
+        """Values with their names, the longest first, so that a value inside another leaves no rest."""
+        environment = os.environ if self._environment is None else self._environment
+        found = dict(self._values)
+        for name in self._names:
+            value = environment.get(name, "").strip()
+            if len(value) >= LEAST_SECRET:
+                found.setdefault(value, name)
+        return sorted(found.items(), key=lambda item: -len(item[0]))
+
+
+_watched = Redactor()
+
+
+def watch(settings: Settings) -> None:
+    """Let `redact` replace the values of every variable that these settings name."""
+    _watched.watch(variables(settings))
+
+
+def redact(value: _T) -> _T:
+    """The text or block structure without the secrets of any settings that were loaded in this process."""
+    return _watched.redact(value)
+
+
+def _redact(value: Any, secrets: list[tuple[str, str]]) -> Any:
+    if isinstance(value, str):
+        for secret, name in secrets:
+            if secret in value:
+                value = value.replace(secret, f"[redacted {name}]")
+        return value
+    if isinstance(value, Mapping):
+        if _signed(value):
+            return value
+        changed = {_redact(key, secrets): _redact(item, secrets) for key, item in value.items()}
+        same = (
+            all(a is b for a, b in zip(changed.values(), value.values(), strict=False)) and changed == value
+        )
+        return value if same else changed
+    if isinstance(value, list | tuple):
+        items = [_redact(item, secrets) for item in value]
+        if all(a is b for a, b in zip(items, value, strict=True)):
+            return value
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _signed(block: Mapping[Any, Any]) -> bool:
+    return block.get("type") == "redacted_thinking" or (
+        block.get("type") == "thinking" and bool(block.get("signature"))
+    )
+
+
+def _from_keyring(user: str) -> str | None:
+    try:
+        keyring = importlib.import_module("keyring")
+        errors = importlib.import_module("keyring.errors")
+    except ImportError:
+        return None
+    try:
+        value: str | None = keyring.get_password(SERVICE, user)
+    except errors.KeyringError:
+        return None
+    return value.strip() or None if value else None
