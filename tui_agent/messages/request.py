@@ -1,0 +1,277 @@
+"""A request to the model: what is sent, word for word, and where each part of it came from.
+
+`Request.make` is the only way to one, and it lints: no request exists that the API would refuse for its form. Media
+stay references to blobs; the provider puts the bytes in when it sends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from tui_agent.messages import wellformed
+from tui_agent.messages.lint import linted
+
+if TYPE_CHECKING:
+    from tui_agent.messages.blocks import Block, Message
+    from tui_agent.messages.lint import Change
+
+Breakpoint = tuple[Literal["tool", "system"], int] | tuple[Literal["message"], int, int]
+"""Where a cache_control goes: a tool, a system block, or block `j` of message `i`."""
+
+MAX_BREAKPOINTS = 4
+
+_T = TypeVar("_T")
+_MADE = object()
+_EPHEMERAL = {"type": "ephemeral"}
+_TOOL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{wellformed.MAX_NAME}}}")
+_NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
+
+
+class Request:
+    """What is sent to a model. Immutable: what its properties give back are copies.
+
+    `changes` is what lint did; `sources` holds for each message the ids of the records it was made from, `blocks`
+    for each of its blocks the record's id (`""` for a block that lint put in).
+    """
+
+    __slots__ = ("_body", "_breakpoints", "_encoded", "blocks", "changes", "sources")
+
+    blocks: tuple[tuple[str, ...], ...]
+    changes: tuple[Change, ...]
+    sources: tuple[tuple[str, ...], ...]
+    _body: dict[str, Any]
+    _breakpoints: tuple[Breakpoint, ...]
+    _encoded: list[bytes]
+
+    def __init__(
+        self,
+        made: object,
+        body: dict[str, Any],
+        *,
+        sources: tuple[tuple[str, ...], ...],
+        blocks: tuple[tuple[str, ...], ...],
+        changes: tuple[Change, ...],
+        breakpoints: tuple[Breakpoint, ...] = (),
+        encoded: list[bytes] | None = None,
+    ) -> None:
+        """Not for callers: a Request comes from `Request.make`.
+
+        Raises:
+            TypeError: it was called from elsewhere.
+        """
+        if made is not _MADE:
+            raise TypeError("a Request is made by Request.make(...), which lints the history")
+        fields = {
+            "_body": body,
+            "sources": sources,
+            "blocks": blocks,
+            "changes": changes,
+            "_breakpoints": breakpoints,
+            "_encoded": [] if encoded is None else encoded,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a Request does not change; make another one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a Request does not change; make another one")
+
+    def __repr__(self) -> str:
+        return f"Request({self.model!r}, {len(self._body['messages'])} messages, {len(self.tools)} tools)"
+
+    @classmethod
+    def make(
+        cls,
+        *,
+        model: str,
+        system: Sequence[Block],
+        history: Iterable[Message],
+        max_tokens: int,
+        tools: Sequence[Mapping[str, Any]],
+        thinking: Mapping[str, Any] | None = None,
+    ) -> Request:
+        """Lint the history and make the request of it.
+
+        Any cache_control is left out; `marked` sets it. Blank system blocks are left out. `thinking` is the API's
+        setting (None: not sent).
+
+        Raises:
+            ValueError: `max_tokens` is under 1, a tool has no legal name (1 to 128 letters, digits, `_`, `-`) or
+                shares it, or a system block is no text block. None of these can come out of a history.
+        """
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens is {max_tokens}; at least 1 token must be left for the answer")
+        done = linted(history, model=model)
+        body = {
+            "model": model,
+            "max_tokens": max_tokens,
+            "system": [block for block in map(_system_block, system) if block is not None],
+            "messages": [{**m, "content": [_uncached(b) for b in m["content"]]} for m in done.messages],
+            "tools": _definitions(tools),
+            "thinking": None if thinking is None else wellformed.encodable(dict(thinking)),
+        }
+        return cls(
+            _MADE,
+            _copy(body),
+            sources=tuple(done.sources),
+            blocks=tuple(done.blocks),
+            changes=tuple(done.changes),
+        )
+
+    @property
+    def model(self) -> str:
+        return str(self._body["model"])
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest answer, in tokens."""
+        return int(self._body["max_tokens"])
+
+    @property
+    def system(self) -> tuple[Block, ...]:
+        return tuple(_copy(self._body["system"]))
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return _copy(self._messages)
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        return _copy(self._tools)
+
+    @property
+    def thinking(self) -> dict[str, Any] | None:
+        setting: dict[str, Any] | None = _copy(self._body["thinking"])
+        return setting
+
+    @property
+    def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """Where cache_control stands."""
+        return self._breakpoints
+
+    @property
+    def _messages(self) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = self._body["messages"]
+        return messages
+
+    @property
+    def _tools(self) -> list[dict[str, Any]]:
+        tools: list[dict[str, Any]] = self._body["tools"]
+        return tools
+
+    def encode(self) -> bytes:
+        """The request in canonical JSON (sorted keys, no spaces, UTF-8), without cache_control and stream.
+
+        Its parts are tools, system, messages and params (model, max_tokens, thinking). Two requests are the same if
+        these bytes are.
+        """
+        if not self._encoded:
+            params = {key: self._body[key] for key in ("model", "max_tokens", "thinking")}
+            parts = {key: self._body[key] for key in ("tools", "system", "messages")} | {"params": params}
+            text = json.dumps(
+                parts, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+            )
+            self._encoded.append(text.encode())
+        return self._encoded[0]
+
+    @property
+    def sha256(self) -> str:
+        """The hash of `encode()`, in hex."""
+        return hashlib.sha256(self.encode()).hexdigest()
+
+    def marked(self, breakpoints: Iterable[Breakpoint]) -> Request:
+        """The same request with a cache_control at these places and no other.
+
+        Raises:
+            ValueError: more than 4 places, one that is not there, or thinking, which takes none.
+        """
+        places = tuple(dict.fromkeys(breakpoints))
+        if len(places) > MAX_BREAKPOINTS:
+            raise ValueError(f"{len(places)} cache breakpoints; the API takes {MAX_BREAKPOINTS}")
+        for place in places:
+            if self._place(self._body, place).get("type") in wellformed.SIGNED:
+                raise ValueError(f"no cache breakpoint on thinking: {place}")
+        return Request(
+            _MADE,
+            self._body,
+            sources=self.sources,
+            blocks=self.blocks,
+            changes=self.changes,
+            breakpoints=places,
+            encoded=self._encoded,
+        )
+
+    def body(self) -> dict[str, Any]:
+        """The arguments of the API call, as a copy: model, max_tokens, messages, and where there are any system,
+        tools and thinking; with cache_control."""
+        body = _copy({k: v for k, v in self._body.items() if v or k == "messages"})
+        for place in self._breakpoints:
+            self._place(body, place)["cache_control"] = dict(_EPHEMERAL)
+        return body
+
+    def records_named(self, error: str) -> tuple[str, ...]:
+        """The ids of the records that an API error means by `messages.N` or `messages.N.content.M`."""
+        found: list[str] = []
+        for match in _NAMED.finditer(error):
+            index, block = int(match[1]), match[2]
+            if index >= len(self.sources):
+                continue
+            records = self.sources[index]
+            if block is not None and int(block) < len(self.blocks[index]):
+                records = (self.blocks[index][int(block)],)
+            found.extend(record for record in records if record)
+        return tuple(dict.fromkeys(found))
+
+    def _place(self, body: Mapping[str, Any], place: Breakpoint) -> dict[str, Any]:
+        try:
+            match place:
+                case ("tool", int(i)) if i >= 0:
+                    found = body["tools"][i]
+                case ("system", int(i)) if i >= 0:
+                    found = body["system"][i]
+                case ("message", int(i), int(j)) if i >= 0 and j >= 0:
+                    found = body["messages"][i]["content"][j]
+                case _:
+                    raise IndexError
+        except (IndexError, KeyError):
+            raise ValueError(f"there is no {place} to set a cache breakpoint on") from None
+        block: dict[str, Any] = found
+        return block
+
+
+def _copy(value: _T) -> _T:
+    """A copy of JSON data, containers only."""
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}  # type: ignore[return-value]
+    if isinstance(value, list):
+        return [_copy(item) for item in value]  # type: ignore[return-value]
+    return value
+
+
+def _uncached(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The block without its cache_control. Data that happens to have a field of that name is left alone."""
+    return {key: value for key, value in block.items() if key != "cache_control"}
+
+
+def _system_block(block: Block) -> Block | None:
+    if block.get("type") != "text" or not isinstance(block.get("text"), str):
+        raise ValueError(f"the system prompt takes text blocks, not {block.get('type')!r:.40}")
+    return None if wellformed.is_blank(block["text"]) else wellformed.encodable(_uncached(block))
+
+
+def _definitions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    names: set[object] = set()
+    for tool in tools:
+        name = tool.get("name")
+        if not isinstance(name, str) or _TOOL_NAME.fullmatch(name) is None:
+            raise ValueError(f"the tool name {name!r:.140} is not 1 to 128 letters, digits, _ and -")
+        if name in names:
+            raise ValueError(f"two tools are called {name}")
+        names.add(name)
+    return [wellformed.encodable(_uncached(tool)) for tool in tools]
