@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tui_agent.context.blobs import BlobStore, OutputStore
+from tui_agent.context.errors import LogWriteError
 
 
 def test_a_blob_comes_back_by_its_hash(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
     store = BlobStore(tmp_path)
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", fail)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(LogWriteError, match="No space"):
             store.put(b"data")
     assert list(tmp_path.iterdir()) == []
     assert store.get(store.put(b"data")) == b"data"

@@ -13,6 +13,7 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+from tui_agent.context.errors import LogWriteError
 from tui_agent.literal import clean
 
 _LEFTOVER_SECONDS = 3600
@@ -36,9 +37,13 @@ class _Store:
         return data if name.startswith(sha256(data).hexdigest()) else None
 
     def _keep(self, name: str, data: bytes) -> None:
-        if self._read(name) is None:
-            self._write(name, data)
-        _sync_folder(self.folder)
+        try:
+            if self._read(name) is None:
+                self._write(name, data)
+            _sync_folder(self.folder)
+        except OSError as error:
+            ways = ("free some space or make the folder writable, then try again",)
+            raise LogWriteError(self.folder / name, error.errno or 0, "could not be stored", ways) from error
 
     def _write(self, name: str, data: bytes) -> None:
         if not self.folder.is_dir():
@@ -76,7 +81,7 @@ class BlobStore(_Store):
         A file of that name whose content is wrong is replaced.
 
         Raises:
-            OSError: it could not be written; nothing half-written stays under the hash.
+            LogWriteError: it could not be written; nothing half-written stays under the hash.
         """
         digest = sha256(data).hexdigest()
         self._keep(digest, data)
@@ -94,7 +99,7 @@ class OutputStore(_Store):
         """Store `text` durably and return the file's name; lone surrogates are replaced first.
 
         Raises:
-            OSError: it could not be written.
+            LogWriteError: it could not be written.
         """
         data = clean(text).encode()
         name = f"{sha256(data).hexdigest()}.txt"
