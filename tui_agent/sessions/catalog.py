@@ -1,0 +1,305 @@
+"""Find sessions: list, search, rename, archive, delete with undo.
+
+Everything here reads and moves files, so it blocks: call it in a thread. What is listed comes from the two ends of
+each log (`context.peek`) and from session.toml; a session whose parts are broken is listed and marked, never hidden.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tui_agent import paths
+from tui_agent.context.peek import peek
+from tui_agent.sessions import garbage
+from tui_agent.sessions.contents import first_hit
+from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder, bucket
+
+_LEAST_PREFIX = 4
+"""Characters: a shorter beginning of an id is taken for a slip of the hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A session in a list.
+
+    `at` is when its log changed last (ISO 8601, UTC). `bytes` is the size of the log and its backups. `tokens` is the
+    size of the context after the last request, None if unknown. `first` and `last` are the user's words. `damaged`
+    says in words what is broken, or is empty. `messages` is how many there are (a guess for long logs). `empty`:
+    nothing was ever said in it, and no draft waits.
+    """
+
+    id: str
+    title: str
+    workspace: str
+    at: str
+    bytes: int
+    tokens: int | None
+    model: str
+    first: str
+    last: str
+    damaged: str
+    archived: bool
+    path: Path
+    messages: int
+    empty: bool
+
+    @property
+    def folder(self) -> SessionFolder:
+        """The session's files."""
+        return SessionFolder(self.path)
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as JSON-ready mapping."""
+        return {**asdict(self), "path": str(self.path)}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Where a search found its text: on `line` of the session's log (from 1; 0: in its title), with the words around
+    it."""
+
+    entry: Entry
+    line: int
+    excerpt: str
+
+
+class Catalog:
+    """The sessions under one folder, by default the user's. Deleted ones wait in a trash folder beside it."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root if root is not None else paths.sessions_dir()
+        self.trash = self.root.parent / paths.trash_dir().name
+
+    def list(self, workspace: Path | None = None, archived: bool | None = False) -> Sequence[Entry]:
+        """The sessions, the newest first: of one workspace or of all; archived or not, or both (None).
+
+        Sessions in which nothing was ever said are left out.
+
+        Raises:
+            SessionError: the folder of sessions cannot be read.
+        """
+        entries = map(_entry, _newest_first(self._folders(workspace)))
+        return [e for e in entries if not e.empty and (archived is None or e.archived == archived)]
+
+    def latest(self, workspace: Path) -> Entry | None:
+        """The session of the workspace that was used last and is not archived; None if there is none."""
+        for path in _newest_first(self._folders(workspace)):
+            entry = _entry(path)
+            if not entry.empty and not entry.archived:
+                return entry
+        return None
+
+    def find(self, prefix: str) -> Entry:
+        """The session whose id is `prefix` or begins with it, in any workspace, archived or not, empty or not.
+
+        Raises:
+            SessionError: there is none, or more than one.
+        """
+        return _entry(self._find(prefix, self._folders(None), "session"))
+
+    def deleted(self) -> Sequence[Entry]:
+        """The sessions in the trash, the last deleted first."""
+        found = sorted(_folders(self.trash), key=_changed, reverse=True)
+        return [_entry(path) for path in found]
+
+    def rename(self, prefix: str, title: str) -> Entry:
+        """Give a session another title; an empty one goes back to the user's first words.
+
+        Raises:
+            SessionError: there is no such session, or it cannot be written.
+        """
+        path = self.find(prefix).path
+        SessionFolder(path).save_meta(title=" ".join(title.split()))
+        return _entry(path)
+
+    def archive(self, prefix: str) -> Entry:
+        """Take a session out of the usual lists.
+
+        Raises:
+            SessionError: as `rename`.
+        """
+        path = self.find(prefix).path
+        SessionFolder(path).save_meta(archived=True)
+        return _entry(path)
+
+    def unarchive(self, prefix: str) -> Entry:
+        """Put a session back into the usual lists.
+
+        Raises:
+            SessionError: as `rename`.
+        """
+        path = self.find(prefix).path
+        SessionFolder(path).save_meta(archived=False)
+        return _entry(path)
+
+    def delete(self, prefix: str) -> Entry:
+        """Move a session into the trash; `undelete` brings it back. The entry says where it lies now.
+
+        Raises:
+            SessionError: there is no such session, a program is writing it, or it cannot be moved.
+        """
+        path = self.find(prefix).path
+        if not garbage.is_idle(path):
+            raise SessionError(f"session {path.name} is in use; close it there first")
+        moved = _move(path, self.trash / path.parent.name)
+        os.utime(moved)
+        return _entry(moved)
+
+    def undelete(self, prefix: str) -> Entry:
+        """Bring a session back from the trash.
+
+        Raises:
+            SessionError: there is no such session in the trash, or it cannot be moved.
+        """
+        path = self._find(prefix, _folders(self.trash), "deleted session")
+        return _entry(_move(path, self.root / path.parent.name))
+
+    def search(self, text: str, workspace: Path | None = None, archived: bool | None = None) -> Sequence[Hit]:
+        """The sessions whose title or messages contain `text` (any case), the newest first, each with its first hit.
+
+        Raises:
+            SessionError: the folder of sessions cannot be read.
+        """
+        hits = []
+        for entry in self.list(workspace, archived) if text.strip() else ():
+            if text.casefold() in entry.title.casefold():
+                hits.append(Hit(entry, 0, entry.title))
+            elif (found := first_hit(entry.folder.context_path, text)) is not None:
+                hits.append(Hit(entry, *found))
+        return hits
+
+    def gc_candidates(self, *, trash_days: float = garbage.TRASH_DAYS) -> Sequence[garbage.Candidate]:
+        """What can be cleared away for good with `garbage.remove`; nothing is deleted by this.
+
+        Raises:
+            SessionError: something cannot be read.
+        """
+        sessions = map(_entry, self._folders(None))
+        return garbage.candidates(sessions, self.deleted(), trash_days=trash_days)
+
+    def _folders(self, workspace: Path | None) -> Sequence[Path]:
+        return _folders(self.root, bucket(workspace) if workspace is not None else None)
+
+    def _find(self, prefix: str, folders: Sequence[Path], what: str) -> Path:
+        wanted = prefix.strip().upper()
+        found = [path for path in folders if path.name.upper() == wanted]
+        if not found and len(wanted) >= _LEAST_PREFIX:
+            found = [path for path in folders if path.name.upper().startswith(wanted)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ids = ", ".join(sorted(path.name for path in found)[:5])
+            raise SessionError(f"{len(found)} {what}s begin with {prefix!r}: {ids}")
+        if what == "session" and any(
+            path.name.upper().startswith(wanted) for path in _folders(self.trash) if wanted
+        ):
+            raise SessionError(
+                f"session {prefix!r} was deleted; bring it back with: tui-agent sessions undelete {prefix}"
+            )
+        raise SessionError(f"there is no {what} {prefix!r}; see: tui-agent sessions list --all")
+
+
+def _folders(root: Path, name: str | None = None) -> list[Path]:
+    """The session folders under a root, of one bucket or of all."""
+    try:
+        buckets = [root / name] if name is not None else [path for path in root.iterdir() if path.is_dir()]
+        return [path for place in buckets if place.is_dir() for path in place.iterdir() if _is_session(path)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SessionError(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _is_session(path: Path) -> bool:
+    return path.is_dir() and not path.name.startswith(".")
+
+
+def _newest_first(folders: Sequence[Path]) -> Iterator[Path]:
+    return iter(sorted(folders, key=_changed_log, reverse=True))
+
+
+def _changed_log(path: Path) -> float:
+    """When the session's log changed, or else its folder; seconds since 1970."""
+    return _changed(path / CONTEXT) or _changed(path)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _entry(path: Path) -> Entry:
+    meta = SessionFolder(path).meta
+    problems = [meta.damage] if meta.damage else []
+    first = last = model = title = ""
+    tokens: int | None = None
+    messages = 0
+    backups = any(path.glob("context_*.jsonl"))
+    try:
+        seen = peek(path / CONTEXT)
+        first, last, model, tokens = seen.first, seen.last, seen.model, seen.tokens
+        title, messages = next(iter(seen.titles), ""), seen.messages
+        if seen.damaged:
+            problems.append(f"{seen.damaged} damaged line{'s' if seen.damaged > 1 else ''}")
+    except FileNotFoundError:
+        if backups:
+            problems.append(f"{CONTEXT} is missing; its backups are there")
+    except OSError as error:
+        problems.append(f"{CONTEXT} cannot be read: {error.strerror}")
+    return Entry(
+        id=path.name,
+        title=meta.title or title or "(untitled)",
+        workspace=meta.workspace or _workspace_of(path.parent),
+        at=datetime.fromtimestamp(_changed_log(path), UTC).isoformat(timespec="seconds"),
+        bytes=_size(path),
+        tokens=tokens,
+        model=model,
+        first=first,
+        last=last,
+        damaged="; ".join(problems),
+        archived=meta.archived,
+        path=path,
+        messages=messages,
+        empty=not (messages or backups or problems or (path / "draft.json").exists()),
+    )
+
+
+def _workspace_of(place: Path) -> str:
+    """The workspace of a bucket as another of its sessions names it, or else the readable part of its name."""
+    for file in sorted(place.glob(f"*/{META}")):
+        if workspace := SessionFolder(file.parent).meta.workspace:
+            return workspace
+    return place.name.rpartition("-")[0] or place.name
+
+
+def _size(path: Path) -> int:
+    total = 0
+    for file in path.glob("context*.jsonl"):
+        try:
+            total += file.stat().st_size
+        except OSError:
+            continue
+    return total
+
+
+def _move(path: Path, place: Path) -> Path:
+    target = place / path.name
+    try:
+        paths.private_folder(place)
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, "something of that name is there", str(target))
+        path.rename(target)
+    except OSError as error:
+        raise SessionError(f"session {path.name} cannot be moved to {place}: {error.strerror}") from error
+    with contextlib.suppress(OSError):  # the folder it came from, if that was its last session
+        path.parent.rmdir()
+    return target

@@ -1,0 +1,258 @@
+"""A session's folder and its session.toml.
+
+    <sessions>/<slug>-<sha8 of the workspace's path>/<session id>/
+        context.jsonl        the conversation; context_<N>.jsonl are its backups
+        events.jsonl         the trace
+        session.toml         title, workspace, pinned backups, where it was forked from
+        draft.json           unsent words
+        blobs/  outputs/     media and long outputs, by hash
+        agents/              sub-agents, each with a folder like this one
+        lock                 who writes
+
+Losing session.toml loses what stands in it and nothing else: a broken one is reported in `Meta.damage`, and kept as
+session.toml.broken when a new one is written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from tui_agent import paths
+from tui_agent.literal import clean
+
+if TYPE_CHECKING:
+    from tui_agent.context.blobs import BlobStore, OutputStore
+
+CONTEXT = "context.jsonl"
+META = "session.toml"
+LOCK = "lock"
+
+_SLUG_CHARACTERS = 40
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ID = re.compile(f"[0-7][{_CROCKFORD}]{{25}}")
+
+
+class SessionError(Exception):
+    """A session cannot be found, read or changed; the message says which and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What session.toml says. `created` is ISO 8601; `pinned` are names of backups; `forked_from` is the id or path
+    of the session it was copied from. `unknown` are keys of other versions, kept. `damage` says why the file could
+    not be used, or is empty."""
+
+    title: str = ""
+    workspace: str = ""
+    created: str = ""
+    archived: bool = False
+    pinned: tuple[str, ...] = ()
+    forked_from: str = ""
+    unknown: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    damage: str = ""
+
+
+class SessionFolder:
+    """The files of one session. Making one of these touches nothing on the disk; its methods block for a moment."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.id = self.path.name
+        self.context_path = self.path / CONTEXT
+        self.events_path = self.path / "events.jsonl"
+        self.draft_path = self.path / "draft.json"
+        self.lock_path = self.path / LOCK
+        self.agents = self.path / "agents"
+
+    @classmethod
+    def create(
+        cls, workspace: Path | str, *, root: Path | None = None, title: str = "", forked_from: str = ""
+    ) -> SessionFolder:
+        """Make the folder of a new session for a workspace, under `root` or else the user's sessions.
+
+        Raises:
+            SessionError: the folder cannot be made.
+        """
+        place = (root or paths.sessions_dir()) / bucket(workspace)
+        folder = cls(place / new_id())
+        try:
+            paths.private_folder(place)
+            folder.path.mkdir(mode=0o700)
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            folder._write(
+                Meta(
+                    title=title, workspace=str(resolved(workspace)), created=created, forked_from=forked_from
+                )
+            )
+        except OSError as error:
+            raise SessionError(f"no session can be made in {place}: {error.strerror}") from error
+        return folder
+
+    @classmethod
+    def adopt(cls, context: Path | str, workspace: Path | str, *, root: Path | None = None) -> SessionFolder:
+        """A new session that goes on from a copy of another context.jsonl, such as Kimi CLI's or one that was mailed.
+
+        What lies beside it as blobs and outputs is copied too. The original is only read.
+
+        Raises:
+            SessionError: it cannot be read, or the copy cannot be made; then nothing is left of the copy.
+        """
+        source = Path(context)
+        folder = cls.create(workspace, root=root, forked_from=str(resolved(source)))
+        try:
+            with source.open("rb") as original:
+                descriptor = os.open(folder.context_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "wb") as copy:
+                    shutil.copyfileobj(original, copy, 1 << 20)
+                    copy.flush()
+                    os.fsync(copy.fileno())
+            for beside in ("blobs", "outputs"):
+                if (source.parent / beside).is_dir():
+                    shutil.copytree(source.parent / beside, folder.path / beside)
+                    (folder.path / beside).chmod(0o700)
+        except (OSError, shutil.Error) as error:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise SessionError(f"{source} cannot be copied into a session: {reason}") from error
+        return folder
+
+    @cached_property
+    def blobs(self) -> BlobStore:
+        """Images and other media."""
+        from tui_agent.context.blobs import BlobStore
+
+        return BlobStore(self.path / "blobs")
+
+    @cached_property
+    def outputs(self) -> OutputStore:
+        """Full texts of long tool results."""
+        from tui_agent.context.blobs import OutputStore
+
+        return OutputStore(self.path / "outputs")
+
+    @property
+    def meta(self) -> Meta:
+        """What session.toml says now. A file that is missing or broken says nothing, and a broken one why."""
+        file = self.path / META
+        try:
+            tables = tomllib.loads(file.read_bytes().decode())
+        except FileNotFoundError:
+            return Meta()
+        except OSError as error:
+            return Meta(damage=f"{META} cannot be read: {error.strerror}")
+        except UnicodeDecodeError:
+            return Meta(damage=f"{META} is not UTF-8")
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            return Meta(damage=f"{META} is not TOML: {error}")
+        return _meta(tables)
+
+    def save_meta(self, **changes: Any) -> Meta:
+        """Change session.toml in one step: title, archived, pinned, forked_from, workspace. Returns what it says now.
+
+        Raises:
+            SessionError: the session's folder is gone, or the file cannot be written.
+            TypeError: there is no such field.
+        """
+        before = self.meta
+        after = replace(before, **changes)
+        try:
+            if not self.path.is_dir():
+                raise SessionError(f"session {self.id} is gone: {self.path} does not exist")
+            if before.damage and (self.path / META).is_file():
+                (self.path / META).replace(self.path / f"{META}.broken")
+            self._write(replace(after, damage=""))
+        except OSError as error:
+            raise SessionError(f"{self.path / META} cannot be written: {error.strerror}") from error
+        return replace(after, damage="")
+
+    def remove_if_unused(self) -> None:
+        """Remove the folder of a session in which nothing was said: no log, no backup, no unsent words.
+
+        Only the files a session begins with are removed; whatever else lies there keeps the folder.
+        """
+        kept = (self.draft_path, self.context_path, *self.path.glob("context_*.jsonl"))
+        if any(file.exists() for file in kept):
+            return
+        for file in (self.events_path, self.path / META, self.lock_path):
+            file.unlink(missing_ok=True)
+        for place in (self.path, self.path.parent):
+            try:
+                place.rmdir()
+            except OSError:
+                return
+
+    def _write(self, meta: Meta) -> None:
+        import tomli_w
+
+        tables = dict(meta.unknown)
+        for item in fields(Meta):
+            value = getattr(meta, item.name)
+            if item.name not in ("unknown", "damage") and value:
+                tables[item.name] = _clean(value)
+        paths.write_private(self.path / META, tomli_w.dumps(tables).encode())
+
+
+def new_id() -> str:
+    """A ULID: 48 bits of time in milliseconds and 80 of chance, so that ids sort by their time."""
+    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
+    return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def is_id(text: str) -> bool:
+    """True for what `new_id` gives."""
+    return _ID.fullmatch(text) is not None
+
+
+def bucket(workspace: Path | str) -> str:
+    """The name of the folder that holds the sessions of a workspace: a readable part and a hash of the whole path."""
+    path = resolved(workspace)
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", path.name).strip("-.")[:_SLUG_CHARACTERS] or "root"
+    return f"{slug}-{sha256(os.fsencode(path)).hexdigest()[:8]}"
+
+
+def resolved(path: Path | str) -> Path:
+    """The path with its links followed, so that a workspace has one name."""
+    return Path(os.path.realpath(path))
+
+
+def _meta(tables: dict[str, Any]) -> Meta:
+    known: dict[str, Any] = {}
+    damage = ""
+    for name, default in (
+        ("title", ""),
+        ("workspace", ""),
+        ("created", ""),
+        ("archived", False),
+        ("forked_from", ""),
+    ):
+        value = tables.pop(name, default)
+        if isinstance(value, datetime):
+            value = value.isoformat()
+        if type(value) is type(default):
+            known[name] = value
+        else:
+            damage = damage or f"{META}: {name} is not a {type(default).__name__}"
+    pinned = tables.pop("pinned", [])
+    if isinstance(pinned, list) and all(isinstance(name, str) for name in pinned):
+        known["pinned"] = tuple(pinned)
+    else:
+        damage = damage or f"{META}: pinned is not a list of names"
+    return Meta(**known, unknown=MappingProxyType(tables), damage=damage)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    return [clean(item) for item in value] if isinstance(value, tuple) else value
