@@ -30,10 +30,7 @@ from typing import Any, Literal, Self
 
 from aiohttp import web
 
-try:
-    from tests.support import validity
-except ImportError:
-    validity = None
+from tests.support import validity
 
 Ending = Literal["stop", "cut", "error", "no_stop_reason", "no_message_stop"]
 Wording = Literal["anthropic", "output", "bedrock", "llama", "ollama", "openai", "kimi", "glm", "generic"]
@@ -372,8 +369,7 @@ class ScriptedServer:
         body: dict[str, Any] = await request.json()
         self.requests.append(body)
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
-        if validity is not None:
-            self.violations.extend(f"request {len(self.requests)}: {rule}" for rule in validity.check(body))
+        self.violations.extend(f"request {len(self.requests)}: {rule}" for rule in validity.check(body))
         if (refused := self._refused(request)) is not None:
             return refused
         reply = await self._next(body)
