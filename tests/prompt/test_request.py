@@ -1,0 +1,120 @@
+"""Breakpoints, prefixes and the manifest: what goes out, and what of it the cache may keep."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support import validity
+from tui_agent.messages.blocks import Message, text_block, tool_result
+from tui_agent.messages.request import Request
+from tui_agent.messages.tokens import Estimator, Tokens
+from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, Assembler, DoesNotFit, Limits
+from tui_agent.prompt.cache import PrefixWatch, breakpoints
+from tui_agent.prompt.manifest import Total
+
+TOOL = {"name": "bash", "description": "run", "input_schema": {"type": "object", "properties": {}}}
+
+
+def say(text: str, number: int) -> Message:
+    return Message("user", [text_block(text)], id=f"u{number}")
+
+
+def answer(text: str, number: int) -> Message:
+    return Message("assistant", [text_block(text)], id=f"a{number}", model="m")
+
+
+def conversation(turns: int) -> list[Message]:
+    history: list[Message] = []
+    for number in range(turns):
+        history += [say(f"question {number}", number), answer(f"answer {number}", number)]
+    return [*history, say("last", turns)]
+
+
+def request_of(history: list[Message], **changes: Any) -> Request:
+    options: dict[str, Any] = {
+        "model": "m",
+        "system": [text_block("be good")],
+        "history": history,
+        "max_tokens": 100,
+        "tools": [TOOL],
+        **changes,
+    }
+    return Request.make(**options)
+
+
+def test_at_most_four_breakpoints_on_legal_blocks() -> None:
+    calls = [{"type": "tool_use", "id": f"c{n}", "name": "bash", "input": {}} for n in range(30)]
+    results = [tool_result(f"c{n}", "ok") for n in range(30)]
+    history = [
+        *conversation(2),
+        Message("assistant", calls, id="calls", model="m"),
+        Message("user", results, id="results", origin="tool"),
+    ]
+    request = request_of(history)
+    found = breakpoints(request)
+    assert len(found) == 4
+    assert found[0] == ("message", len(request.messages) - 1, 29)
+    assert ("message", len(request.messages) - 1, 11) in found
+    body = request.marked(found).body()
+    assert json.dumps(body).count("cache_control") == 4
+    assert not validity.check({**body, "stream": True})
+
+
+def test_breakpoints_leave_the_canonical_form_alone() -> None:
+    request = request_of(conversation(3))
+    assert request.marked(breakpoints(request)).encode() == request.encode()
+
+
+def test_a_longer_history_extends_and_a_changed_one_says_what_broke() -> None:
+    watch = PrefixWatch()
+    assert watch.sent(request_of(conversation(1)))
+    assert watch.sent(request_of([*conversation(1), answer("x", 9), say("y", 9)]))
+    assert watch.broke() is None
+    assert watch.sent(request_of([*conversation(1), answer("x", 9), say("y", 9), say("merged", 10)]))
+    assert not watch.sent(request_of(conversation(1)))
+    assert watch.broke() == "an earlier point of the conversation"
+    assert not watch.sent(request_of(conversation(1), tools=[]))
+    assert watch.broke() == "other tools"
+    watch.announce("the model was changed")
+    assert not watch.sent(request_of(conversation(1), model="n", tools=[]))
+    assert watch.broke() == "the model was changed"
+
+
+def built(history: list[Message], total: int, window: int = 10_000) -> Any:
+    assembler = Assembler(Limits("m", window, 4_000), Estimator("m"))
+    return assembler.build(
+        system=[text_block("be good")],
+        tools=[TOOL],
+        history=history,
+        total=Total(total, total, 0, "exact"),
+        weigh=lambda record: Tokens(10, "exact"),
+    )
+
+
+def test_the_manifest_lists_the_bytes_of_each_item_as_they_are_sent() -> None:
+    request, manifest = built(
+        [say('tricky "messages":[ "system":[', 1), answer("a", 1), say("tricky", 2)], 100
+    )
+    encoded = request.encode()
+    kinds = [item.section for item in manifest.items]
+    assert kinds == ["tools", "system", "messages", "messages", "messages"]
+    for item in manifest.items:
+        piece = json.loads(encoded[item.start : item.end])
+        assert piece.get("role", item.name) in (item.name, "user", "assistant")
+    assert [item.sources for item in manifest.items[2:]] == [("u1",), ("a1",), ("u2",)]
+    assert sum(item.tokens.count for item in manifest.items) + manifest.unattributed == 100
+
+
+def test_the_answer_gets_what_room_is_left() -> None:
+    assert built(conversation(1), 100)[0].max_tokens == 4_000
+    assert built(conversation(1), 8_000)[0].max_tokens == 2_000
+
+
+def test_what_does_not_fit_is_refused_with_numbers_and_ways_out() -> None:
+    with pytest.raises(DoesNotFit, match="9,500") as failure:
+        built(conversation(1), 9_500)
+    assert "10,000" in str(failure.value) and f"{MIN_OUTPUT_TOKENS:,}" in str(failure.value)
+    assert len(failure.value.ways) == 3

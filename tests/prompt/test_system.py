@@ -1,0 +1,79 @@
+"""The system prompt's layers: named, ordered, sized, and the same blocks again from what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui_agent.prompt.system import MAX_FILE_BYTES, Layer, SystemPrompt, joined, system_blocks
+
+
+def test_layers_go_from_the_general_to_the_particular(tmp_path: Path) -> None:
+    inner = tmp_path / "packages" / "web"
+    inner.mkdir(parents=True)
+    (tmp_path / "AGENTS.md").write_text("root rules")
+    (tmp_path / "packages" / "CLAUDE.md").write_text("package rules")
+    (inner / "AGENTS.md").write_text("web rules")
+    profile = tmp_path / "profile.md"
+    profile.write_text("likes tests")
+    prompt = SystemPrompt(root=tmp_path, folder=inner, profile=profile, instructions=["be brief", "  "])
+    layers = prompt.layers()
+    assert [(layer.layer, layer.source) for layer in layers] == [
+        ("builtin", "tui-agent"),
+        ("workspace", "AGENTS.md"),
+        ("workspace", "packages/CLAUDE.md"),
+        ("workspace", "packages/web/AGENTS.md"),
+        ("profile", "profile.md"),
+        ("session", "--append-system"),
+    ]
+    assert not prompt.notices
+
+
+def test_a_long_file_is_cut_at_a_line_and_said(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("a line of rules\n" * 10_000)
+    prompt = SystemPrompt(root=tmp_path, folder=tmp_path)
+    layer = prompt.layers()[1]
+    assert len(layer.text) < MAX_FILE_BYTES + 200
+    assert layer.text.endswith("a line of rules")
+    assert "AGENTS.md" in prompt.notices[0]
+
+
+def test_what_cannot_be_read_is_said_and_not_fatal(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").mkdir()
+    (tmp_path / "CLAUDE.md").write_bytes(b"bad \xff bytes")
+    layers = SystemPrompt(root=tmp_path, folder=tmp_path).layers()
+    assert [layer.source for layer in layers] == ["tui-agent", "CLAUDE.md"]
+    assert "bad � bytes" in layers[1].text
+
+
+def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("rules")
+    prompt = SystemPrompt(root=tmp_path, folder=tmp_path)
+    assert joined(prompt.layers()) == joined(prompt.layers())
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=6))
+def test_the_stored_prompt_gives_the_layers_back_as_blocks(texts: list[str]) -> None:
+    layers = [Layer("session", str(index), text) for index, text in enumerate(texts)]
+    text, blocks = joined(layers)
+    again = system_blocks(text, blocks)
+    whole = text.encode("utf-8", "replace").decode()
+    kept = [block["text"] for block in again]
+    assert "".join(kept).split() == whole.split()
+    assert all(piece.strip() for piece in kept)
+
+
+def test_recorded_layers_that_do_not_cover_the_prompt_make_one_block() -> None:
+    assert system_blocks("abc", []) == [{"type": "text", "text": "abc"}]
+    for odd in (
+        [{"bytes": [0, 2]}],
+        [{"bytes": [1, 3]}],
+        [{"bytes": [0, 9]}],
+        ["x"],
+        [{"bytes": [0, "3"]}],
+        [None],
+    ):
+        assert system_blocks("abc", odd) == [{"type": "text", "text": "abc"}]
+    assert system_blocks("  ", []) == []

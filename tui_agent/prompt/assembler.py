@@ -1,0 +1,123 @@
+"""History, system and tools become one request and its manifest. Pure: reads, writes and asks nothing.
+
+Everything that shapes a request is in the log before it is built, so any process can build the same one again
+(`rebuild`), byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.messages.request import Request
+from tui_agent.prompt.cache import breakpoints
+from tui_agent.prompt.manifest import Manifest, Total
+
+if TYPE_CHECKING:
+    from tui_agent.messages.blocks import Block, Message
+    from tui_agent.messages.tokens import Estimator, Tokens
+
+MIN_OUTPUT_TOKENS = 1024
+"""Room an answer must at least have; below it the request is refused."""
+
+_MIN_THINKING_TOKENS = 1024
+"""The Messages API's least thinking budget, which must be below max_tokens."""
+
+
+class DoesNotFit(Exception):
+    """The request and its answer do not fit the window. Says the numbers and the ways out."""
+
+    ways = (
+        "go back to an earlier checkpoint (/revert)",
+        "elide the largest item in the inspector",
+        "switch to a model with a larger window (/model)",
+    )
+
+    def __init__(self, total: Total, window: int) -> None:
+        self.total = total
+        self.window = window
+        about = "" if total.mark == "exact" else "about "
+        super().__init__(
+            f"the next request would be {about}{total.count:,} tokens; with {MIN_OUTPUT_TOKENS:,} for the answer "
+            f"that is over the model's window of {window:,}"
+        )
+
+
+_THINKING_TOKENS = {"low": 2_048, "medium": 8_192, "high": 24_576}
+"""Tokens a model may think before it answers, by setting; at most half of the answer's room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the model takes, in tokens, and how much it thinks (`off`, `low`, `medium`, `high`)."""
+
+    model: str
+    window: int
+    max_output: int
+    thinking: str = "off"
+
+
+class Assembler:
+    """Builds requests for one model."""
+
+    def __init__(self, limits: Limits, estimator: Estimator) -> None:
+        self.limits = limits
+        self._estimator = estimator
+
+    def build(
+        self,
+        *,
+        system: Sequence[Block],
+        tools: Sequence[Mapping[str, Any]],
+        history: Sequence[Message],
+        total: Total,
+        weigh: Callable[[str], Tokens],
+    ) -> tuple[Request, Manifest]:
+        """The request that would be sent now, with its cache breakpoints, and its manifest.
+
+        `total` is the weight of the context as the log accounts for it; `weigh` gives the tokens of one record.
+
+        Raises:
+            DoesNotFit: the window has no room for the request and the least answer.
+        """
+        room = self.limits.window - total.count
+        if room < MIN_OUTPUT_TOKENS:
+            raise DoesNotFit(total, self.limits.window)
+        max_tokens = min(self.limits.max_output, room)
+        request = Request.make(
+            model=self.limits.model,
+            system=system,
+            history=history,
+            max_tokens=max_tokens,
+            tools=[dict(tool) for tool in tools],
+            thinking=thinking_setting(self.limits.thinking, max_tokens),
+        )
+        request = request.marked(breakpoints(request))
+        return request, Manifest(
+            request, total, self.limits.window, max_tokens, weigh=weigh, estimator=self._estimator
+        )
+
+
+def thinking_setting(setting: str, max_tokens: int) -> dict[str, Any] | None:
+    """The API's thinking parameter for `off`, `low`, `medium` or `high`; a budget stays below `max_tokens`."""
+    budget = min(_THINKING_TOKENS.get(setting, 0), max_tokens // 2)
+    return {"type": "enabled", "budget_tokens": budget} if budget >= _MIN_THINKING_TOKENS else None
+
+
+def rebuild(
+    *,
+    system: Sequence[Block],
+    tools: Sequence[Mapping[str, Any]],
+    history: Sequence[Message],
+    params: Mapping[str, Any],
+) -> Request:
+    """The request of a `_usage` record again, from the projection as it stood before the reply was appended."""
+    return Request.make(
+        model=str(params["model"]),
+        system=system,
+        history=history,
+        max_tokens=int(params["max_tokens"]),
+        tools=[dict(tool) for tool in tools],
+        thinking=params.get("thinking"),
+    )

@@ -1,0 +1,104 @@
+"""The provider's prefix cache: where it may stop reading, and whether the prefix still stands.
+
+Rules taken from the Messages API's prompt caching: at most four breakpoints, a look-back of 20 blocks from each,
+order tools -> system -> messages, never on thinking or empty text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tui_agent.messages.request import Request
+
+MAX_BREAKPOINTS = 4
+_LOOK_BACK_BLOCKS = 18
+"""A message that adds more blocks than this gets a breakpoint inside, two below the API's look-back of 20."""
+
+Breakpoint = tuple[Any, ...]
+"""("tool", i), ("system", i) or ("message", i, j)."""
+
+
+def breakpoints(request: Request) -> list[Breakpoint]:
+    """Where the cache of this request may end: the last two user messages, inside a very long one, system, tools."""
+    found: list[Breakpoint] = []
+    users = [i for i, message in enumerate(request.messages) if message["role"] == "user"]
+    for index in reversed(users[-2:]):
+        content = request.messages[index]["content"]
+        last = _legal(content, len(content) - 1)
+        if last is not None:
+            found.append(("message", index, last))
+        if len(content) > _LOOK_BACK_BLOCKS:
+            inside = _legal(content, len(content) - 1 - _LOOK_BACK_BLOCKS)
+            if inside is not None:
+                found.append(("message", index, inside))
+    if request.system:
+        found.append(("system", len(request.system) - 1))
+    if request.tools:
+        found.append(("tool", len(request.tools) - 1))
+    return found[:MAX_BREAKPOINTS]
+
+
+def _legal(content: list[dict[str, Any]], start: int) -> int | None:
+    for index in range(start, -1, -1):
+        block = content[index]
+        kind = block.get("type")
+        if kind in ("thinking", "redacted_thinking"):
+            continue
+        if kind == "text" and not str(block.get("text", "")).strip():
+            continue
+        return index
+    return None
+
+
+class PrefixWatch:
+    """Follows the requests of a session and says whether each extends the one before.
+
+    A request extends another if its model, tools, system and thinking are equal, and the messages of the other are
+    an element-wise prefix of its own, where the last of them may have gained blocks at its end.
+    """
+
+    def __init__(self) -> None:
+        self._last: Request | None = None
+        self._announced = ""
+        self._broke: str | None = None
+
+    def announce(self, reason: str) -> None:
+        """The next break is meant, for this reason (revert, elision, model change)."""
+        self._announced = reason
+
+    def sent(self, request: Request) -> bool:
+        """Note a request that goes out; True if it extends the last one (or is the first)."""
+        last, self._last = self._last, request
+        difference = _difference(last, request) if last is not None else None
+        self._broke = difference and (self._announced or difference)
+        self._announced = ""
+        return difference is None
+
+    def broke(self) -> str | None:
+        """Why the last request did not extend the one before, or None if it did."""
+        return self._broke
+
+
+def _difference(old: Request, new: Request) -> str | None:
+    if old.model != new.model:
+        return "another model"
+    if old.tools != new.tools:
+        return "other tools"
+    if old.system != new.system:
+        return "another system prompt"
+    if old.thinking != new.thinking:
+        return "another thinking setting"
+    if len(new.messages) < len(old.messages):
+        return "an earlier point of the conversation"
+    for index, (before, after) in enumerate(zip(old.messages, new.messages, strict=False)):
+        if before == after:
+            continue
+        gained = (
+            index == len(old.messages) - 1
+            and before["role"] == after["role"]
+            and after["content"][: len(before["content"])] == before["content"]
+        )
+        if not gained:
+            return f"message {index + 1} changed"
+    return None
