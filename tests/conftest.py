@@ -1,0 +1,24 @@
+"""Every test has a home of its own and no keys of the machine it runs on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ci")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh TUI_AGENT_HOME; variables that hold keys are taken away."""
+    place = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("TUI_AGENT_HOME", str(place))
+    monkeypatch.setenv("HOME", str(place))
+    for name in tuple(os.environ):
+        if name.endswith(("_API_KEY", "_AUTH_TOKEN")):
+            monkeypatch.delenv(name)
+    return place

@@ -1,0 +1,103 @@
+"""May this call run? Rules decide; where they do not, a person does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from tui_agent.events import Emit, Notice, Question
+
+if TYPE_CHECKING:
+    from tui_agent.agent.questions import Questions
+    from tui_agent.tools.permission import Rules
+    from tui_agent.tools.tool import Need, Tool
+
+_VERBS = {
+    "read": "read this?",
+    "write": "make this change?",
+    "run": "run this command?",
+    "none": "allow this?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """The decision. `note` is what the model is told with a refusal; `edited` replaces the editable argument."""
+
+    allowed: bool
+    note: str = ""
+    edited: str | None = None
+    by: Literal["rule", "person", "nobody"] = "rule"
+
+
+class Approvals:
+    """Decides calls one at a time, in the order they come, so that one card waits and the next knows its answer.
+
+    `save` writes a rule into settings; it may raise OSError, then the rule holds for this session and a notice says so.
+    """
+
+    def __init__(
+        self, rules: Rules, questions: Questions, *, save: Callable[[str], Awaitable[None]], emit: Emit
+    ) -> None:
+        self._rules = rules
+        self._questions = questions
+        self._save = save
+        self._emit = emit
+        self._turn = asyncio.Lock()
+
+    async def permit(self, tool: Tool, need: Need, call: str) -> Permit:
+        """Allow or refuse a call, asking if the rules leave it open."""
+        async with self._turn:
+            decision = self._rules.decide(tool, need)
+            if decision == "allow":
+                return Permit(True)
+            if decision == "deny":
+                return Permit(False, "a rule in settings forbids this call")
+            return await self._ask(tool, need, call)
+
+    async def _ask(self, tool: Tool, need: Need, call: str) -> Permit:
+        answer = await self._questions.ask(
+            Question(
+                id="",
+                kind="approval",
+                title=_VERBS[need.kind],
+                body=need.body or need.command or need.title,
+                tool=tool.name,
+                call=call,
+                rule=need.rule,
+                place=need.place,
+                warning=need.warning,
+                diff=need.diff,
+                editable=need.editable,
+            )
+        )
+        if answer.verdict == "no":
+            return Permit(False, answer.note, by="person")
+        if answer.verdict == "dismissed":
+            return Permit(False, "nobody answered", by="nobody")
+        rule = answer.rule or need.rule
+        if answer.verdict in ("session", "always") and rule:
+            await self._remember(rule, lasting=answer.verdict == "always")
+        return Permit(True, edited=answer.edited, by="person")
+
+    async def _remember(self, rule: str, *, lasting: bool) -> None:
+        try:
+            self._rules.remember(rule)
+        except ValueError as error:
+            self._emit(Notice(f"the rule {rule!r} was not kept: {error}", "warning", "approvals"))
+            return
+        if not lasting:
+            return
+        try:
+            await self._save(rule)
+        except OSError as error:
+            self._emit(
+                Notice(
+                    f"the rule {rule!r} holds for this session, but settings could not be written: "
+                    f"{error.strerror or error}",
+                    "warning",
+                    "approvals",
+                )
+            )

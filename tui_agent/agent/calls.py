@@ -1,0 +1,269 @@
+"""A tool call from request to result. Every call gets a result: run, failed, refused, cancelled or crashed."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
+from tui_agent.messages.blocks import Block, text_block, tool_result
+from tui_agent.messages.shorten import shorten
+from tui_agent.tools.tool import Output, ToolError
+
+if TYPE_CHECKING:
+    from tui_agent.agent.approvals import Approvals
+    from tui_agent.context import Context
+    from tui_agent.context.blobs import BlobStore, OutputStore
+    from tui_agent.tools.tool import Need, Tool
+    from tui_agent.tools.toolbox import Toolbox
+
+RESULT_CHARACTERS = 30_000
+"""A longer result is stored as its head and tail; the full text goes to outputs/."""
+
+_MALFORMED_CHARACTERS = 2_000
+
+Outcome = Literal["ok", "error", "denied", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool_use of a reply. `malformed` is the raw text of arguments that were not a JSON object.
+
+    `cut` says why a call that the output limit may have cut in two must not run.
+    """
+
+    id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    malformed: str | None = None
+    cut: str = ""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A call on its way. `explained`: a person refused it and said why."""
+
+    call: Call
+    title: str = ""
+    started: float = field(default_factory=time.monotonic)
+    explained: bool = False
+
+
+class Calls:
+    """Settles the calls of one session.
+
+    Calls that only read run side by side; the others one after another, in the model's order. `redact` takes our own
+    credentials out of what is stored.
+    """
+
+    def __init__(
+        self,
+        *,
+        toolbox: Toolbox,
+        approvals: Approvals,
+        context: Context,
+        outputs: OutputStore,
+        blobs: BlobStore,
+        emit: Emit,
+        redact: Callable[[str], str],
+    ) -> None:
+        self._toolbox = toolbox
+        self._approvals = approvals
+        self._context = context
+        self._outputs = outputs
+        self._blobs = blobs
+        self._emit = emit
+        self._redact = redact
+
+    async def settle(self, calls: Sequence[Call]) -> bool:
+        """Bring every call to its result, each appended as it arrives.
+
+        Returns False if a person refused one without a word to the model: the turn then ends and they speak next.
+        On cancellation what runs is stopped, and it and the rest get results that say so, before the cancellation
+        goes on.
+
+        Raises:
+            ContextError: a result could not be written; calls may be left open on disk for the next repair.
+        """
+        waiting = list(calls)
+        try:
+            while waiting:
+                group = self._next_group(waiting)
+                going = await self._together(group, waiting)
+                if not going:
+                    await self._close(waiting, "not run: the person refused the call before it", "denied")
+                    return False
+        except asyncio.CancelledError:
+            await self._close(waiting, "not run: the person interrupted", "cancelled")
+            raise
+        return True
+
+    def _next_group(self, waiting: Sequence[Call]) -> list[Call]:
+        group = []
+        for call in waiting:
+            tool = self._toolbox.find(call.tool)
+            if tool is None or not tool.read_only:
+                break
+            group.append(call)
+        return group or [waiting[0]]
+
+    async def _together(self, group: Sequence[Call], waiting: list[Call]) -> bool:
+        """Run a group side by side, taking each from `waiting` once its result is stored."""
+        tasks = [asyncio.create_task(self._one(call, waiting), name=f"tool {call.tool}") for call in group]
+        try:
+            return all(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _close(self, waiting: list[Call], text: str, outcome: Outcome) -> None:
+        for call in tuple(waiting):
+            await self._store(_Running(call), Output(text, error=True), outcome)
+            waiting.remove(call)
+
+    async def _one(self, call: Call, waiting: list[Call]) -> bool:
+        running = _Running(call)
+        refused = False
+        try:
+            output, outcome = await self._run(running)
+            refused = outcome == "denied" and not running.explained
+        except asyncio.CancelledError:
+            output, outcome = Output("stopped: the person interrupted this call", error=True), "cancelled"
+            await self._store(running, output, outcome)
+            waiting.remove(call)
+            raise
+        await self._store(running, output, outcome)
+        waiting.remove(call)
+        return not refused
+
+    async def _run(self, running: _Running) -> tuple[Output, Outcome]:
+        call = running.call
+        self._emit(ToolStarted(call.id, call.tool, "", call.arguments))
+        tool = self._toolbox.find(call.tool)
+        if tool is None:
+            names = ", ".join(sorted(d["name"] for d in self._toolbox.offer()))
+            return Output(f"there is no tool {call.tool!r}; there are: {names}", error=True), "error"
+        if call.cut:
+            return Output(call.cut, error=True), "error"
+        if call.malformed is not None:
+            raw = shorten(call.malformed, _MALFORMED_CHARACTERS)
+            return Output(
+                f"the arguments were not a JSON object, so {call.tool} was not run. They were:\n{raw}",
+                error=True,
+            ), "error"
+        try:
+            return await self._permitted(tool, running)
+        except ToolError as error:
+            return Output(str(error), error=True), "error"
+        except Exception as error:  # noqa: BLE001 - a tool's crash must become a result, or the history is broken
+            return Output(f"{call.tool} crashed: {type(error).__name__}: {error}", error=True), "error"
+
+    async def _permitted(self, tool: Tool, running: _Running) -> tuple[Output, Outcome]:
+        call, arguments = running.call, dict(running.call.arguments)
+        need = await asyncio.to_thread(tool.needs, arguments)
+        self._name(running, need)
+        permit = await self._approvals.permit(tool, need, call.id)
+        if not permit.allowed:
+            running.explained = bool(permit.note)
+            why = f": {permit.note}" if permit.note else "."
+            return Output(f"not run: the person refused this call{why}", error=True), "denied"
+        told = ""
+        if permit.edited is not None and need.editable:
+            arguments[need.editable] = permit.edited
+            need = await asyncio.to_thread(tool.needs, arguments)
+            self._name(running, need)
+            told = f"(the person changed {need.editable} before it ran to: {permit.edited})\n"
+        if not tool.read_only:
+            await self._context.sync()
+        running.started = time.monotonic()
+        output = await tool.call(arguments, lambda text: self._emit(ToolProgress(call.id, text)))
+        if told:
+            content = (
+                told + output.content
+                if isinstance(output.content, str)
+                else [text_block(told), *output.content]
+            )
+            output = replace(output, content=content)
+        return output, "error" if output.error else "ok"
+
+    def _name(self, running: _Running, need: Need) -> None:
+        running.title = need.title
+        self._emit(ToolStarted(running.call.id, running.call.tool, need.title, running.call.arguments))
+
+    async def _store(self, running: _Running, output: Output, outcome: Outcome) -> None:
+        call = running.call
+        seconds = time.monotonic() - running.started
+        content, text, size = await self._content(output)
+        meta = {**output.meta, "tool": call.tool, "outcome": outcome, "ms": round(seconds * 1000)}
+        if running.title:
+            meta["title"] = self._redact(running.title)
+        if output.summary:
+            meta["summary"] = output.summary
+        if output.diff:
+            meta["diff"] = shorten(self._redact(output.diff), RESULT_CHARACTERS)
+        block = tool_result(call.id, content, error=output.error or outcome != "ok")
+        (record,) = await self._context.append_message(
+            {"role": "user", "content": [block]}, origin="tool", meta=meta
+        )
+        self._emit(
+            ToolEnded(
+                call=call.id,
+                tool=call.tool,
+                title=running.title,
+                outcome=outcome,
+                summary=output.summary,
+                text=text,
+                size=size,
+                seconds=seconds,
+                diff=output.diff,
+                record=record.id,
+            )
+        )
+
+    async def _content(self, output: Output) -> tuple[str | list[Block], str, int]:
+        """What is stored for the model, its text for the screen, and the size of the full text in bytes."""
+        if isinstance(output.content, str):
+            text, size = await self._capped(output.content)
+            return text, text, size
+        blocks, texts, total = [], [], 0
+        for block in output.content:
+            if block.get("type") == "text":
+                text, size = await self._capped(str(block.get("text", "")))
+                blocks.append(text_block(text))
+                texts.append(text)
+            else:
+                block, size = await self._kept(block)
+                blocks.append(block)
+                texts.append(f"[{block.get('type', 'media')}]")
+            total += size
+        return blocks, "\n".join(texts), total
+
+    async def _capped(self, text: str) -> tuple[str, int]:
+        text = self._redact(text)
+        size = len(text.encode("utf-8", "replace"))
+        if len(text) <= RESULT_CHARACTERS:
+            return text, size
+        name = await asyncio.to_thread(self._outputs.put_text, text)
+        short = shorten(text, RESULT_CHARACTERS)
+        return (
+            f"{short}\n[shortened: the full {size:,} bytes are kept as outputs/{name} in the session's folder]",
+            size,
+        )
+
+    async def _kept(self, block: Block) -> tuple[Block, int]:
+        source = block.get("source")
+        if not isinstance(source, dict) or source.get("type") != "base64":
+            return block, 0
+        try:
+            data = base64.b64decode(source["data"], validate=True)
+        except (KeyError, TypeError, binascii.Error) as error:
+            return text_block(f"[image that could not be read: {error}]"), 0
+        digest = await asyncio.to_thread(self._blobs.put, data)
+        kept = {k: v for k, v in source.items() if k not in ("type", "data")}
+        return {**block, "source": {"type": "blob", "sha256": digest, "bytes": len(data), **kept}}, len(data)

@@ -1,0 +1,169 @@
+"""What can be asked of the context: travel, marks, elisions, and what it weighs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.events import Rotated
+
+if TYPE_CHECKING:
+    from tui_agent.agent.session import Session
+    from tui_agent.timeline.timeline import Travelled
+
+_SIGN = {"exact": "", "reconciled": "≃", "estimated": "~"}
+
+
+def add_to(commands: Commands) -> None:
+    """Add these commands to the list."""
+    for command in (
+        Command("revert", revert, "CHECKPOINT", names=("rewind",), rewrites=True),
+        Command("undo", undo, rewrites=True),
+        Command("redo", redo, rewrites=True),
+        Command("restore", restore, "BACKUP", rewrites=True),
+        Command("clear", clear, rewrites=True),
+        Command("pin", pin, "RECORD"),
+        Command("unpin", unpin, "RECORD"),
+        Command("elide", elide, "RECORD"),
+        Command("unelide", unelide, "RECORD"),
+        Command("keep", keep, "BACKUP"),
+        Command("unkeep", unkeep, "BACKUP"),
+        Command("context", context),
+    ):
+        commands.add(command)
+
+
+async def revert(session: Session, checkpoint: str) -> Outcome:
+    """Go back to before a checkpoint; what followed is kept as a backup"""
+    try:
+        number = int(checkpoint)
+    except ValueError:
+        raise CommandError(f"{checkpoint!r} is not a checkpoint number") from None
+    try:
+        travelled = await session.timeline.revert(number)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    return _arrived(session, travelled, f"back before checkpoint {number}")
+
+
+async def undo(session: Session) -> Outcome:
+    """Take back the last change of history"""
+    return _arrived(session, await session.timeline.undo(), "the last change of history is undone")
+
+
+async def redo(session: Session) -> Outcome:
+    """Take back the last undo"""
+    return _arrived(session, await session.timeline.redo(), "the undone change of history is made again")
+
+
+async def restore(session: Session, backup: str) -> Outcome:
+    """Make a backup the history again; the present one is kept as a backup"""
+    return _arrived(session, await session.timeline.restore(backup), f"{backup} is the history again")
+
+
+async def clear(session: Session) -> Outcome:
+    """Begin anew under the same prompt; the history is kept as a backup"""
+    return _arrived(session, await session.timeline.clear(), "the history is empty")
+
+
+def _arrived(session: Session, travelled: Travelled, text: str) -> Outcome:
+    records = len(session.context.records)
+    session.emit(Rotated(travelled.op, travelled.backup, records, travelled.words))
+    return Outcome(
+        f"{text}; what was before is {travelled.backup} (/undo brings it back)"
+        if travelled.op not in ("undo", "redo")
+        else f"{text}; what was before is {travelled.backup}",
+        {"op": travelled.op, "backup": travelled.backup, "records": records, "words": travelled.words},
+    )
+
+
+async def pin(session: Session, record: str) -> Outcome:
+    """Pin a record: it is never elided or compacted away"""
+    return await _mark(session, record, pinned=True)
+
+
+async def unpin(session: Session, record: str) -> Outcome:
+    """Take the pin off a record"""
+    return await _mark(session, record, pinned=False)
+
+
+async def _mark(session: Session, record: str, *, pinned: bool) -> Outcome:
+    identity = _known(session, record)
+    await session.context.mark(identity, pinned=pinned, by="user")
+    return Outcome("pinned" if pinned else "not pinned any more", {"record": identity, "pinned": pinned})
+
+
+async def elide(session: Session, record: str) -> Outcome:
+    """Leave a record out of what is sent; it stays on disk and can be brought back"""
+    identity = _known(session, record)
+    before = session.context.token_count_with_pending
+    try:
+        made = await session.context.elide([{"record": identity, "as": None}], by="user", reason="drop")
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    freed = before - session.context.token_count_with_pending
+    return Outcome(
+        f"left out: about {freed:,} tokens (/unelide {identity} brings it back)",
+        {"record": identity, "elide": made.id, "tokens": freed},
+    )
+
+
+async def unelide(session: Session, record: str) -> Outcome:
+    """Bring a record that was left out back"""
+    identity = _known(session, record)
+    found = session.context.elided(identity)
+    if not found:
+        raise CommandError("that record is not left out")
+    for elision in found:
+        await session.context.restore_elided(elision.elide, [elision.item])
+    return Outcome("brought back", {"record": identity})
+
+
+def _known(session: Session, record: str) -> str:
+    matches = session.context.find(record)
+    if len(matches) == 1:
+        return matches[0].id
+    if not matches:
+        raise CommandError(f"there is no record {record!r}: the inspector lists them")
+    raise CommandError(f"{record!r} fits {len(matches)} records: give more of its id")
+
+
+async def keep(session: Session, backup: str) -> Outcome:
+    """Pin a backup: pruning never takes it"""
+    await session.context.pin_backup(backup, pinned=True)
+    return Outcome(f"{backup} is pinned", {"backup": backup, "pinned": True})
+
+
+async def unkeep(session: Session, backup: str) -> Outcome:
+    """Take the pin off a backup"""
+    await session.context.pin_backup(backup, pinned=False)
+    return Outcome(f"{backup} is not pinned any more", {"backup": backup, "pinned": False})
+
+
+async def context(session: Session) -> Outcome:
+    """Say what the context holds and weighs"""
+    log = session.context
+    weight = log.weigh()
+    share = 100 * weight.total / session.window if session.window else 0
+    damaged = len(log.damage)
+    lines = [
+        f"{_SIGN[weight.mark]}{weight.total:,} of {session.window:,} tokens ({share:.0f} %): "
+        f"{weight.exact:,} as the model counted, {weight.pending:+,} estimated since",
+        f"{len(log.records):,} records, {len(log.history):,} messages, {log.n_checkpoints} checkpoints, "
+        f"{len(log.backups())} backups" + (f", {damaged} damaged lines" if damaged else ""),
+    ]
+    return Outcome(
+        "\n".join(lines),
+        {
+            "tokens": weight.total,
+            "exact": weight.exact,
+            "pending": weight.pending,
+            "mark": weight.mark,
+            "window": session.window,
+            "records": len(log.records),
+            "messages": len(log.history),
+            "checkpoints": log.n_checkpoints,
+            "backups": len(log.backups()),
+            "damaged": damaged,
+        },
+    )

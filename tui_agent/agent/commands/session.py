@@ -1,0 +1,171 @@
+"""What can be asked of the session itself: its model, title, costs, rules, and a copy to read."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.messages.blocks import Message, result_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui_agent.agent.session import Session
+
+
+def add_to(commands: Commands) -> None:
+    """Add these commands to the list."""
+    for command in (
+        Command("model", model, "[PROFILE or MODEL]"),
+        Command("rename", rename, "TITLE"),
+        Command("cost", cost),
+        Command("export", export, "[FILE]"),
+        Command("status", status),
+        Command("permissions", permissions),
+        Command("todo", todo),
+    ):
+        commands.add(command)
+
+
+async def model(session: Session, *name: str) -> Outcome:
+    """Show the model, or ask another profile or model from the next turn on"""
+    if not name:
+        profiles = ", ".join(sorted(session.settings.profiles)) or "none in settings"
+        return Outcome(
+            f"{session.model} (profile {session.profile}); profiles: {profiles}",
+            {"model": session.provider.model, "profile": session.profile, "window": session.window},
+        )
+    chosen = await session.use_model(" ".join(name))
+    when = "from the next turn on" if session.busy else "from now on"
+    return Outcome(
+        f"{chosen.provider.label} answers {when} (window {chosen.provider.window:,} tokens)",
+        {"model": chosen.provider.model, "profile": chosen.profile, "window": chosen.provider.window},
+    )
+
+
+async def rename(session: Session, *title: str) -> Outcome:
+    """Give the session another title"""
+    words = " ".join(" ".join(title).split())
+    if not words:
+        raise CommandError("usage: /rename TITLE")
+    await session.rename(words)
+    return Outcome(f"the session is called {words!r}", {"title": words})
+
+
+async def cost(session: Session) -> Outcome:
+    """Add up the tokens of every request this history shows"""
+    sums = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
+    requests = 0
+    for usage in session.context.usages():
+        requests += 1
+        for key in sums:
+            value = usage.get(key)
+            sums[key] += value if isinstance(value, int) else 0
+    total_input = sums["input"] + sums["cache_read"] + sums["cache_write"]
+    hit = 100 * sums["cache_read"] / total_input if total_input else 0
+    return Outcome(
+        f"{requests} requests: {total_input:,} tokens in ({hit:.0f} % read from the cache, "
+        f"{sums['cache_write']:,} written to it), {sums['output']:,} out",
+        {"requests": requests, **sums},
+    )
+
+
+async def export(session: Session, *file: str) -> Outcome:
+    """Write the conversation as Markdown"""
+    name = " ".join(file) or f"{session.id}.md"
+    path = Path(name).expanduser()
+    path = path if path.is_absolute() else session.workspace / path
+    text = session.redact(_markdown(session.title or "Conversation", session.context.history))
+    try:
+        await asyncio.to_thread(_write_new, path, text)
+    except FileExistsError:
+        raise CommandError(f"{path} is there already: name another file") from None
+    except OSError as error:
+        raise CommandError(f"{path} could not be written: {error.strerror or error}") from error
+    return Outcome(f"written to {path}", {"path": str(path)})
+
+
+def _write_new(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+
+
+def _markdown(title: str, history: Sequence[Message]) -> str:
+    parts = [f"# {title}\n"]
+    for message in history:
+        if message.is_words:
+            parts.append(f"## You\n\n{message.text}\n")
+        elif message.role == "assistant":
+            parts.append(f"## {message.model or 'Model'}\n\n{_answer(message)}\n")
+        elif message.origin == "tool":
+            parts.extend(_fenced("result", result_text(block)) for block in message.blocks("tool_result"))
+        else:
+            parts.append(f"## ({message.origin})\n\n{message.text}\n")
+    return "\n".join(parts)
+
+
+def _answer(message: Message) -> str:
+    pieces = []
+    for block in message.content:
+        if block.get("type") == "text":
+            pieces.append(str(block.get("text", "")))
+        elif block.get("type") == "tool_use":
+            pieces.append(_fenced(str(block.get("name")), str(block.get("input"))))
+    return "\n\n".join(pieces)
+
+
+def _fenced(label: str, text: str) -> str:
+    # The fence is longer than any run of backticks in the text, so that nothing in it can close it.
+    longest = max((len(run) for run in _runs(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{label}\n{text}\n{fence}\n"
+
+
+def _runs(text: str) -> list[str]:
+    return "".join(c if c == "`" else " " for c in text).split()
+
+
+async def status(session: Session) -> Outcome:
+    """Say which session this is, where it lies and who answers"""
+    state = "working" if session.busy else "waiting for you"
+    waiting = len(session.queue)
+    lines = [
+        f"{session.title or 'untitled'} ({session.id})",
+        f"workspace {session.workspace}",
+        f"files {session.folder.path}",
+        f"model {session.model}, profile {session.profile}, window {session.window:,} tokens",
+        state + (f", {waiting} prompts queued" if waiting else ""),
+    ]
+    if session.read_only:
+        lines.append(session.read_only)
+    return Outcome(
+        "\n".join(lines),
+        {
+            "session": session.id,
+            "title": session.title,
+            "workspace": str(session.workspace),
+            "folder": str(session.folder.path),
+            "model": session.provider.model,
+            "busy": session.busy,
+            "queued": waiting,
+        },
+    )
+
+
+async def permissions(session: Session) -> Outcome:
+    """List the rules that allow tool calls"""
+    rules = list(session.rules.rules)
+    if not rules:
+        return Outcome("no rules: reads inside the workspace are free, everything else asks", {"allow": []})
+    return Outcome("allowed without asking:\n" + "\n".join(f"  {rule}" for rule in rules), {"allow": rules})
+
+
+async def todo(session: Session) -> Outcome:
+    """Show the todo list"""
+    items = session.todo.items()
+    return Outcome(
+        "\n".join(item.line() for item in items) or "the todo list is empty",
+        {"items": [{"text": item.text, "status": item.status} for item in items]},
+    )

@@ -1,0 +1,51 @@
+"""What waits for a person: asked once, answered once, gone when whoever asked is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import replace
+
+from tui_agent.events import Answer, Answered, Asked, Emit, Question
+
+
+class NoSuchQuestion(Exception):
+    """There is no open question of that id: it was answered before, or what asked is gone."""
+
+
+class Questions:
+    """The questions of one session, oldest first."""
+
+    def __init__(self, emit: Emit) -> None:
+        self._emit = emit
+        self._open: dict[str, tuple[Question, asyncio.Future[Answer]]] = {}
+        self._ids = itertools.count(1)
+
+    def open(self) -> list[Question]:
+        """What waits, oldest first."""
+        return [question for question, _ in self._open.values()]
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask and wait. The question gets its id here. Cancelling this call withdraws it (answer `dismissed`)."""
+        question = replace(question, id=f"q{next(self._ids)}")
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open[question.id] = (question, future)
+        answer = Answer("dismissed")
+        try:
+            self._emit(Asked(question))
+            answer = await future
+        finally:
+            del self._open[question.id]
+            self._emit(Answered(question.id, answer))
+        return answer
+
+    def answer(self, identity: str, answer: Answer) -> None:
+        """Settle a question.
+
+        Raises:
+            NoSuchQuestion: it is not open.
+        """
+        waiting = self._open.get(identity)
+        if waiting is None or waiting[1].done():
+            raise NoSuchQuestion(f"question {identity} is not open any more")
+        waiting[1].set_result(answer)

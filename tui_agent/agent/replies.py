@@ -1,0 +1,268 @@
+"""One reply of the model: build the request, weigh it, stream the answer, store it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.agent.calls import Call
+from tui_agent.events import (
+    Emit,
+    Notice,
+    ReplyDropped,
+    ReplyEnded,
+    RequestFailed,
+    TextDelta,
+    ThinkingDelta,
+    ToolUseDelta,
+    UsageReported,
+    Weighed,
+)
+from tui_agent.llm.provider import ProviderError, Reply, Text, Thinking, ToolUse
+from tui_agent.llm.retry import ATTEMPTS, Retrying
+from tui_agent.messages.blocks import Block, text_block
+from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits
+from tui_agent.prompt.cache import PrefixWatch
+from tui_agent.prompt.manifest import Manifest, Total
+from tui_agent.prompt.system import system_blocks
+
+if TYPE_CHECKING:
+    from tui_agent.context import Context
+    from tui_agent.llm.provider import Provider
+    from tui_agent.messages.request import Request
+
+_CUT_BY_LIMIT = (
+    "not run: the answer reached its output limit while writing this call, so its arguments are cut off. "
+    "Write less at once, in several calls."
+)
+_INTERRUPTED = "(The answer above was cut off: the person interrupted it.)"
+_BROKE_OFF = "(The answer above was cut off: the connection to the model failed.)"
+
+
+class ReplyFailed(Exception):
+    """The model could not be asked; the event has been sent and the log is sound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A reply that is on disk: why the model stopped, and the calls that want a result."""
+
+    stop_reason: str
+    calls: Sequence[Call]
+    text: str
+
+
+class Replies:
+    """Asks the model, once per `next()`. `thinking` is the profile's setting."""
+
+    def __init__(
+        self,
+        *,
+        context: Context,
+        provider: Provider,
+        thinking: str,
+        emit: Emit,
+    ) -> None:
+        self._context = context
+        self._emit = emit
+        self._shown: list[str] = []
+        self.watch = PrefixWatch()
+        self.use(provider, thinking)
+
+    def use(self, provider: Provider, thinking: str) -> None:
+        """Ask this model from now on; called between turns."""
+        self._provider = provider
+        self._thinking = thinking
+        self._asking = Retrying(provider, self._emit, attempts=ATTEMPTS, on_failure=self._superseded)
+        self._context.use_model(provider.model)
+
+    async def build(self) -> tuple[Request, Manifest]:
+        """The request that would be sent now, from the log alone.
+
+        Raises:
+            DoesNotFit: it does not fit the window.
+        """
+        provider, context = self._provider, self._context
+        limits = Limits(provider.model, provider.window, provider.max_output_tokens, self._thinking)
+        return await asyncio.to_thread(assemble, context, limits)
+
+    def weigh(self) -> Total:
+        """The weight of the next request; tells the screen."""
+        total = total_of(self._context)
+        self._emit(Weighed(total.count, total.exact, total.pending, total.mark, self._provider.window))
+        return total
+
+    async def next(self) -> Stored:
+        """Ask for one reply and put it on disk.
+
+        Raises:
+            ReplyFailed: the model could not answer; what had arrived is kept as far as it is whole.
+            ContextError: the log could not be written.
+        """
+        self.weigh()
+        try:
+            request, _ = await self.build()
+        except DoesNotFit as error:
+            self._emit(RequestFailed("overflow", str(error), error.ways))
+            raise ReplyFailed(str(error)) from error
+        through = _newest_message(self._context)
+        self.watch.sent(request)
+        self._shown.clear()
+        try:
+            reply = await self._stream(request)
+        except ProviderError as error:
+            await self._keep(error.partial, _BROKE_OFF)
+            self._note_dropped(error)
+            self._emit(RequestFailed(error.kind, str(error), error.ways))
+            raise ReplyFailed(str(error)) from error
+        except asyncio.CancelledError:
+            text = "".join(self._shown)
+            await self._keep([text_block(text)] if text.strip() else [], _INTERRUPTED)
+            raise
+        return await self._store(reply, request, through)
+
+    async def _stream(self, request: Request) -> Reply:
+        async for delta in self._asking.stream(request):
+            if isinstance(delta, Text):
+                self._shown.append(delta.text)
+                self._emit(TextDelta(delta.text))
+            elif isinstance(delta, Thinking):
+                self._emit(ThinkingDelta(delta.text))
+            elif isinstance(delta, ToolUse):
+                self._emit(ToolUseDelta(delta.call, delta.tool, delta.size))
+            elif isinstance(delta, Reply):
+                return delta
+        raise ProviderError("the stream ended without a reply", kind="cut")
+
+    async def _superseded(self, error: ProviderError) -> None:
+        """A step is about to be asked again: what had arrived stays on disk, out of the projection."""
+        self._shown.clear()
+        self._note_dropped(error)
+        if not error.partial:
+            return
+        record = await self._append_answer(error.partial, partial=True)
+        await self._context.elide([{"record": record, "as": None}], by="auto", reason="retry")
+
+    async def _keep(self, partial: Sequence[Block], note: str) -> None:
+        """Keep a half answer, and tell the model on its next turn that it is one."""
+        if not partial:
+            self._emit(ReplyDropped("nothing of the answer had arrived"))
+            return
+        record = await self._append_answer(partial, partial=True)
+        await self._context.append_message({"role": "user", "content": [text_block(note)]}, origin="repair")
+        self._emit(ReplyEnded(record, "cut", "", partial=True))
+
+    def _note_dropped(self, error: ProviderError) -> None:
+        for what in error.dropped:
+            self._emit(Notice(f"not kept of the half answer: {what}", "info", "model"))
+
+    async def _append_answer(self, content: Sequence[Block], *, partial: bool = False, **fields: Any) -> str:
+        if partial:
+            fields["partial"] = True
+        message = {"role": "assistant", "content": list(content)}
+        (record,) = await self._context.append_message(message, model=self._provider.model, **fields)
+        return record.id
+
+    async def _store(self, reply: Reply, request: Request, through: str) -> Stored:
+        produced = ""
+        if reply.content:
+            fields: dict[str, Any] = {"stop_reason": reply.stop_reason}
+            if reply.malformed:
+                fields["meta"] = {"malformed": reply.malformed}
+            produced = await self._append_answer(reply.content, **fields)
+        await self._account(reply, request, through, produced)
+        if reply.stop_reason == "refusal":
+            await self._refused(produced)
+        text = "\n".join(str(b.get("text", "")) for b in reply.content if b.get("type") == "text")
+        self._emit(ReplyEnded(produced, reply.stop_reason, text))
+        self.weigh()
+        return Stored(reply.stop_reason, _calls(reply), text)
+
+    async def _account(self, reply: Reply, request: Request, through: str, produced: str) -> None:
+        usage = reply.usage
+        if usage is None:
+            return
+        params = {"model": request.model, "max_tokens": request.max_tokens, "thinking": request.thinking}
+        await self._context.update_token_count(
+            usage.total if produced else usage.total - usage.output,
+            exact=True,
+            through=through,
+            produced=produced or None,
+            input=usage.input,
+            output=usage.output,
+            cache_read=usage.cache_read,
+            cache_write=usage.cache_write,
+            params=params,
+            request=request.sha256,
+        )
+        self._emit(UsageReported(usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total))
+
+    async def _refused(self, produced: str) -> None:
+        if produced:
+            await self._context.elide([{"record": produced, "as": None}], by="auto", reason="drop")
+        self._emit(
+            Notice(
+                "the model refused to answer; its refusal is left out of what is sent next. Go back before the "
+                "request (/revert) or put it differently",
+                "warning",
+                "model",
+            )
+        )
+
+
+def assemble(
+    context: Context,
+    limits: Limits,
+    *,
+    prompt: tuple[str, Sequence[object]] = ("", ()),
+    tools: Sequence[Mapping[str, Any]] = (),
+) -> tuple[Request, Manifest]:
+    """The request the log stands for, under these limits. `prompt` and `tools` stand in for those a new log lacks.
+
+    Raises:
+        DoesNotFit: it does not fit the window.
+    """
+    return Assembler(limits, context.estimator).build(
+        system=system_blocks(*prompt)
+        if context.system_prompt is None
+        else system_blocks(context.system_prompt, context.system_blocks),
+        tools=tools if context.tools is None else context.tools,
+        history=context.history,
+        total=total_of(context),
+        weigh=context.tokens,
+    )
+
+
+def total_of(context: Context) -> Total:
+    """The weight of the next request as the log accounts for it."""
+    weight = context.weigh()
+    return Total(weight.total, weight.exact, weight.pending, weight.mark)
+
+
+def _newest_message(context: Context) -> str:
+    return context.history[-1].id if len(context.history) else ""
+
+
+def _calls(reply: Reply) -> list[Call]:
+    uses: list[Mapping[str, Any]] = [block for block in reply.content if block.get("type") == "tool_use"]
+    calls = []
+    for index, block in enumerate(uses):
+        # An output limit cuts the last call only: the API writes them one after another.
+        cut = _CUT_BY_LIMIT if reply.stop_reason == "max_tokens" and index == len(uses) - 1 else ""
+        identity = str(block.get("id", ""))
+        arguments = block.get("input")
+        malformed = reply.malformed.get(identity)
+        if malformed is None and not isinstance(arguments, dict):
+            malformed = repr(arguments)
+        calls.append(
+            Call(
+                identity,
+                str(block.get("name", "")),
+                arguments if isinstance(arguments, dict) else {},
+                malformed,
+                cut,
+            )
+        )
+    return calls

@@ -1,0 +1,394 @@
+"""The actor: one turn at a time, a queue, and a gate for whoever rewrites the log.
+
+Whoever wants something calls `submit`, `perform`, `cancel` or `answer`; whoever shows something reads `context`,
+`timeline`, `queue` and follows the events. A session has no method per feature: see agent/commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tui_agent.agent.turn import Turn
+from tui_agent.commands import CommandError, Commands, Outcome
+from tui_agent.context import ContextError
+from tui_agent.events import (
+    Answer,
+    Event,
+    LogFailed,
+    ModelChanged,
+    Notice,
+    QueueChanged,
+    QueuedPrompt,
+    TitleChanged,
+)
+from tui_agent.messages.exchange import open_calls
+from tui_agent.messages.lint import repairs
+
+if TYPE_CHECKING:
+    from tui_agent.agent.bus import Bus
+    from tui_agent.agent.calls import Calls
+    from tui_agent.agent.questions import Questions
+    from tui_agent.agent.replies import Replies
+    from tui_agent.context import Context
+    from tui_agent.llm.provider import Provider
+    from tui_agent.planning.todo import TodoList
+    from tui_agent.prompt.manifest import Manifest
+    from tui_agent.sessions.folder import SessionFolder
+    from tui_agent.settings.schema import Settings
+    from tui_agent.timeline.timeline import Timeline
+    from tui_agent.tools.permission import Rules
+
+_TITLE_CHARACTERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A model to ask: the provider, the profile it came from and its thinking setting."""
+
+    provider: Provider
+    profile: str
+    thinking: str
+    demo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a session is made of. `choose` connects another profile or model; `prepare` writes what a new log needs."""
+
+    folder: SessionFolder
+    workspace: Path
+    settings: Settings
+    context: Context
+    timeline: Timeline
+    todo: TodoList
+    bus: Bus
+    questions: Questions
+    replies: Replies
+    calls: Calls
+    commands: Commands
+    chosen: Chosen
+    rules: Rules
+    redact: Callable[[str], str]
+    choose: Callable[[str], Awaitable[Chosen]]
+    prepare: Callable[[], Awaitable[None]]
+
+
+class Session:
+    """One conversation. `read_only` says why nothing can be written, or is empty."""
+
+    def __init__(self, parts: Parts, *, title: str = "") -> None:
+        self.folder = parts.folder
+        self.workspace = parts.workspace
+        self.settings = parts.settings
+        self.context = parts.context
+        self.timeline = parts.timeline
+        self.todo = parts.todo
+        self.questions = parts.questions
+        self.commands = parts.commands
+        self.rules = parts.rules
+        self.redact = parts.redact
+        self.title = title
+        """Given by a person, or the first words said; empty before."""
+        self.read_only = ""
+        self._bus = parts.bus
+        self._replies = parts.replies
+        self._chosen = parts.chosen
+        self._choose = parts.choose
+        self._prepare = parts.prepare
+        self._gate = asyncio.Lock()
+        self._turn = Turn(
+            context=parts.context,
+            replies=parts.replies,
+            calls=parts.calls,
+            emit=parts.bus.emit,
+            gate=self._gate,
+            words_meanwhile=self._take_steps,
+        )
+        self._queue: list[QueuedPrompt] = []
+        self._paused = False
+        self._numbers = itertools.count(1)
+        self._task: asyncio.Task[None] | None = None
+        self._beside: set[asyncio.Task[None]] = set()
+        self._next: Chosen | None = None
+        self._closed = False
+
+    # --- what it is ------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The session's id, the name of its folder."""
+        return self.folder.id
+
+    @property
+    def provider(self) -> Provider:
+        """The model's endpoint."""
+        return self._chosen.provider
+
+    @property
+    def model(self) -> str:
+        """The model's name as shown; the demo's says that it is no AI."""
+        return self._chosen.provider.label
+
+    @property
+    def profile(self) -> str:
+        """The profile the model came from."""
+        return self._chosen.profile
+
+    @property
+    def demo(self) -> bool:
+        """True while the offline demo model answers."""
+        return self._chosen.demo
+
+    @property
+    def window(self) -> int:
+        """The model's context window in tokens."""
+        return self._chosen.provider.window
+
+    @property
+    def busy(self) -> bool:
+        """True while a turn runs."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def queue(self) -> tuple[QueuedPrompt, ...]:
+        """The prompts that wait, in order."""
+        return tuple(self._queue)
+
+    @property
+    def paused(self) -> bool:
+        """True if an interrupt holds the queue: it goes on with the next prompt that is sent."""
+        return self._paused
+
+    def emit(self, event: Event) -> None:
+        """Tell everybody who follows."""
+        self._bus.emit(event)
+
+    def follow(self) -> AsyncIterator[Event]:
+        """Every event from this call on, until the session is closed."""
+        return self._bus.follow()
+
+    # --- what can be asked -----------------------------------------------------------------------------------
+
+    async def submit(self, text: str, *, when: Literal["step", "turn"] = "step") -> None:
+        """Say something to the model. While a turn runs it waits: for the next step, or for the end of the turn.
+
+        Raises:
+            CommandError: the words are blank, or the session can only be read.
+        """
+        if not text.strip():
+            raise CommandError("there is nothing to send")
+        self._writable()
+        if self.busy or self._queue:
+            self._queue.append(QueuedPrompt(f"p{next(self._numbers)}", text, when))
+        else:
+            self._queue.append(QueuedPrompt(f"p{next(self._numbers)}", text, "turn"))
+        self._paused = False
+        self._tell_queue()
+        self._start()
+
+    def withdraw(self, prompt: str) -> str:
+        """Take a waiting prompt out of the queue and give its words back; empty if it is not waiting any more."""
+        for index, waiting in enumerate(self._queue):
+            if waiting.id == prompt:
+                del self._queue[index]
+                self._tell_queue()
+                return waiting.text
+        return ""
+
+    async def perform(self, name: str, *arguments: str) -> Outcome:
+        """Carry out a command by any of its names. One that rewrites history stops the running turn first.
+
+        Raises:
+            CommandError: there is no such command, or it cannot be carried out; says why.
+        """
+        command = self.commands.find(name)
+        if command is None:
+            near = ", ".join(f"/{c.name}" for c in self.commands.complete(name[:1]))
+            raise CommandError(
+                f"there is no command /{name.removeprefix('/')}" + (f"; there are {near}" if near else "")
+            )
+        try:
+            if not command.rewrites:
+                return await command.perform(self, *arguments)
+            self._writable()
+            async with self.between_turns():
+                return await command.perform(self, *arguments)
+        except ContextError as error:
+            raise CommandError(str(error)) from error
+        except TypeError as error:
+            # A wrong number of words, not a fault inside the command, is the person's to mend.
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                usage = f"/{command.name} {command.argument}".strip()
+                raise CommandError(f"usage: {usage}") from error
+            raise
+
+    async def cancel(self) -> bool:
+        """Stop the running turn and wait until its log is sound; False if none runs. The queue is held."""
+        task = self._task
+        if task is None or task.done():
+            return False
+        self._paused = bool(self._queue)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        self._tell_queue()
+        return True
+
+    async def answer(self, question: str, answer: Answer) -> None:
+        """Answer what waits.
+
+        Raises:
+            NoSuchQuestion: it does not wait any more.
+        """
+        self.questions.answer(question, answer)
+
+    @asynccontextmanager
+    async def between_turns(self) -> AsyncIterator[None]:
+        """Stop what runs, then hold the gate: nothing else touches the log meanwhile."""
+        await self.cancel()
+        async with self._gate:
+            yield
+        self._replies.watch.announce("the history was rewritten")
+        self._replies.weigh()
+
+    async def until_idle(self) -> None:
+        """Wait until no turn runs and nothing waits to be sent."""
+        while self._task is not None and not self._task.done():
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def weigh(self) -> None:
+        """Tell the weight of the next request (`Weighed`)."""
+        self._replies.weigh()
+
+    def beside(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run something beside the turns, under a name; `close` stops it. What it raises becomes a notice."""
+        task = asyncio.create_task(work, name=name)
+        self._beside.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._beside.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.emit(Notice(f"{task.get_name()}: {type(error).__name__}: {error}", "error", task.get_name()))
+
+    async def manifest(self) -> Manifest:
+        """The manifest of the request that the next prompt would send.
+
+        Raises:
+            DoesNotFit: there is no room for it.
+        """
+        _, manifest = await self._replies.build()
+        return manifest
+
+    async def use_model(self, name: str) -> Chosen:
+        """Ask another profile or model from the next turn on.
+
+        Raises:
+            CommandError: it cannot be connected; the old one stays.
+        """
+        chosen = await self._choose(name)
+        self._next = chosen
+        if not self.busy:
+            await self._adopt()
+        return chosen
+
+    async def rename(self, title: str) -> None:
+        """Give the session another title."""
+        await asyncio.to_thread(self.folder.save_meta, title=title)
+        self.title = title
+        self.emit(TitleChanged(title))
+
+    async def mend(self) -> list[str]:
+        """Close what a killed program left open, with records that say so. Returns what was done, in words."""
+        history = self.context.history
+        calls = open_calls(history)
+        blocks = repairs(history)
+        if not calls or not blocks:
+            return []
+        await self.context.append_message({"role": "user", "content": blocks}, origin="repair")
+        await self.context.sync()
+        names = ", ".join(sorted({str(call.get("name")) for call in calls}))
+        count = f"{len(calls)} tool calls were" if len(calls) > 1 else "a tool call was"
+        return [f"{count} cut off when the program stopped ({names}); the model is told"]
+
+    async def close(self) -> None:
+        """Stop what runs, give the log back, and remove the folder of a session in which nothing was said."""
+        if self._closed:
+            return
+        self._closed = True
+        await self.cancel()
+        for task in tuple(self._beside):
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
+        await self.provider.close()
+        await self.context.close()
+        self._bus.close()
+        await asyncio.to_thread(self.folder.remove_if_unused)
+
+    # --- how it works ----------------------------------------------------------------------------------------
+
+    def _writable(self) -> None:
+        if self.read_only:
+            raise CommandError(self.read_only)
+
+    def _start(self) -> None:
+        if not self.busy and not self._closed:
+            self._task = asyncio.create_task(self._work(), name="turn")
+
+    async def _work(self) -> None:
+        while self._queue and not self._paused:
+            prompt = self._queue.pop(0)
+            self._tell_queue()
+            reason = "failed"
+            self._turn.said = False
+            try:
+                await self._begin(prompt.text)
+                reason = await self._turn.run(prompt.text)
+            except ContextError as error:
+                self.emit(LogFailed(str(error), error.ways))
+            finally:
+                if not self._turn.said:
+                    # The words are not on disk: they go back to where they can be sent again from.
+                    self._queue.insert(0, prompt)
+                if reason == "failed" and self._queue:
+                    self._paused = True
+                    self._tell_queue()
+
+    async def _begin(self, words: str) -> None:
+        await self._adopt()
+        await self._prepare()
+        for text in await self.mend():
+            self.emit(Notice(text, "warning", "session"))
+        if not self.title:
+            first = " ".join(words.split())
+            title = (
+                first if len(first) <= _TITLE_CHARACTERS else first[: _TITLE_CHARACTERS - 1].rstrip() + "…"
+            )
+            await self.rename(title)
+
+    async def _adopt(self) -> None:
+        chosen, self._next = self._next, None
+        if chosen is None:
+            return
+        old, self._chosen = self._chosen, chosen
+        self._replies.watch.announce("the model was changed")
+        self._replies.use(chosen.provider, chosen.thinking)
+        await old.provider.close()
+        self.emit(ModelChanged(self.model, self.window, self.demo))
+        self._replies.weigh()
+
+    def _take_steps(self) -> Sequence[str]:
+        taken = [prompt for prompt in self._queue if prompt.when == "step"]
+        if not taken:
+            return ()
+        self._queue = [prompt for prompt in self._queue if prompt.when != "step"]
+        self._tell_queue()
+        return [prompt.text for prompt in taken]
+
+    def _tell_queue(self) -> None:
+        self.emit(QueueChanged(self.queue, self._paused))

@@ -1,0 +1,115 @@
+"""One turn: the person's words, then reply, act, again, until the model has no more calls."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tui_agent.agent.replies import ReplyFailed
+from tui_agent.context import ContextError
+from tui_agent.events import Emit, LogFailed, Notice, StepStarted, TurnEnded, TurnStarted
+from tui_agent.messages.blocks import text_block
+
+if TYPE_CHECKING:
+    from tui_agent.agent.calls import Calls
+    from tui_agent.agent.replies import Replies
+    from tui_agent.context import Context
+
+_MAX_CUT_REPLIES = 3
+"""So many replies in a row may end at the output limit inside a call before the turn gives up."""
+
+_STOPPED_EARLY = {
+    "max_tokens": "the answer reached its output limit and is not finished: ask to go on, or raise max_output_tokens",
+    "model_context_window_exceeded": "the answer filled the model's window: go back (/revert), elide what is large, "
+    "or switch to a larger model (/model)",
+}
+
+
+class Turn:
+    """Runs turns over one log. `gate` is held while a step touches it; whoever rewrites the log takes it too.
+
+    `words_meanwhile` gives the prompts to deliver at the next step, each as the person typed it.
+    """
+
+    def __init__(
+        self,
+        *,
+        context: Context,
+        replies: Replies,
+        calls: Calls,
+        emit: Emit,
+        gate: asyncio.Lock,
+        words_meanwhile: Callable[[], Sequence[str]],
+    ) -> None:
+        self._context = context
+        self._replies = replies
+        self._calls = calls
+        self._emit = emit
+        self._gate = gate
+        self._words_meanwhile = words_meanwhile
+        self._step = 0
+        self.said = False
+        """True once the prompt of the newest turn is on disk."""
+
+    async def run(self, words: str) -> str:
+        """Work on a prompt; returns why the turn ended, which `TurnEnded` says too.
+
+        Cancelling it leaves a sound log: open calls get results, a half answer is kept and marked.
+        """
+        started, self._step = time.monotonic(), 0
+        reason, error = "failed", ""
+        try:
+            async with self._gate:
+                number = await self._context.checkpoint(turn=True)
+                await self._say(words)
+                self.said = True
+                await self._context.sync()
+            uid = self._context.checkpoints()[number].uid
+            self._emit(TurnStarted(uid, number, words))
+            reason = await self._steps()
+        except asyncio.CancelledError:
+            reason = "cancelled"
+            raise
+        except ReplyFailed as failure:
+            error = str(failure)
+        except ContextError as failure:
+            error = str(failure)
+            self._emit(LogFailed(error, failure.ways))
+        except Exception as failure:
+            error = f"{type(failure).__name__}: {failure}"
+            raise
+        finally:
+            self._emit(TurnEnded(reason, self._step, time.monotonic() - started, error))
+        return reason
+
+    async def _say(self, words: str) -> None:
+        await self._context.append_message({"role": "user", "content": [text_block(words)]})
+
+    async def _steps(self) -> str:
+        cut = 0
+        while True:
+            self._step += 1
+            self._emit(StepStarted(self._step))
+            async with self._gate:
+                await self._context.checkpoint()
+                reply = await self._replies.next()
+                await self._context.sync()
+                going = await self._calls.settle(reply.calls) if reply.calls else True
+                await self._context.sync()
+                words = self._words_meanwhile()
+                for text in words:
+                    await self._say(text)
+            self._replies.weigh()
+            if not going:
+                return "denied"
+            if reply.calls:
+                cut = cut + 1 if reply.stop_reason == "max_tokens" else 0
+                if cut < _MAX_CUT_REPLIES:
+                    continue
+            elif words or reply.stop_reason == "pause_turn":
+                continue
+            if reply.stop_reason in _STOPPED_EARLY:
+                self._emit(Notice(_STOPPED_EARLY[reply.stop_reason], "warning", "model"))
+            return reply.stop_reason

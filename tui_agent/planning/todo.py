@@ -1,0 +1,132 @@
+"""The todo list: kept in the log as `_state`, so that it reverts, undoes and resumes with the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from tui_agent.tools.tool import Need, Output, Progress, ToolError
+
+if TYPE_CHECKING:
+    from tui_agent.context import Context
+
+Status = Literal["pending", "active", "done"]
+STATE_KEY = "todo"
+MAX_ITEMS = 50
+MAX_ITEM_CHARACTERS = 500
+
+_SIGNS: dict[Status, str] = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to do."""
+
+    text: str
+    status: Status
+
+    def line(self) -> str:
+        """The item as a line for people and models."""
+        return f"{_SIGNS[self.status]} {self.text}"
+
+
+class TodoList:
+    """The list as the log has it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def items(self) -> list[Item]:
+        """The items in force. What another program wrote and cannot be read as an item is left out."""
+        value = self._context.state.get(STATE_KEY)
+        if not isinstance(value, list):
+            return []
+        found = []
+        for entry in value:
+            if (
+                isinstance(entry, dict)
+                and isinstance(entry.get("text"), str)
+                and entry.get("status") in _SIGNS
+            ):
+                found.append(Item(entry["text"], entry["status"]))
+        return found
+
+    async def replace(self, items: Sequence[Item]) -> None:
+        """Put a whole new list into the log."""
+        await self._context.set_state(
+            STATE_KEY, [{"text": item.text, "status": item.status} for item in items]
+        )
+
+
+def parse_items(value: object) -> list[Item]:
+    """The items of a tool call.
+
+    Raises:
+        ToolError: they are not a list of texts with a status; says which and why.
+    """
+    if not isinstance(value, list):
+        raise ToolError("items must be a list of {text, status}")
+    if len(value) > MAX_ITEMS:
+        raise ToolError(f"{len(value)} items are too many: keep at most {MAX_ITEMS}")
+    items = []
+    for number, entry in enumerate(value, 1):
+        if not isinstance(entry, dict):
+            raise ToolError(f"item {number} must be an object with text and status")
+        text, status = entry.get("text"), entry.get("status", "pending")
+        if not isinstance(text, str) or not text.strip():
+            raise ToolError(f"item {number} has no text")
+        if len(text) > MAX_ITEM_CHARACTERS:
+            raise ToolError(f"item {number} is longer than {MAX_ITEM_CHARACTERS} characters")
+        if status not in get_args(Status):
+            raise ToolError(f"item {number} has status {status!r}: use pending, active or done")
+        items.append(Item(" ".join(text.split()), status))
+    if sum(item.status == "active" for item in items) > 1:
+        raise ToolError("only one item may be active at a time")
+    return items
+
+
+class TodoTool:
+    """The model's way to the list: it sends the whole list anew each time."""
+
+    name = "todo"
+    read_only = False
+    description = (
+        "Replace your todo list for this conversation. Use it for work of three or more steps: one item active at a "
+        "time, done as soon as it is done. The person sees the list."
+    )
+    schema: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {
+            "items": {
+                "type": "array",
+                "maxItems": MAX_ITEMS,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "text": {"type": "string", "description": "what is to be done, in a few words"},
+                        "status": {"type": "string", "enum": list(get_args(Status))},
+                    },
+                    "required": ["text", "status"],
+                },
+            }
+        },
+        "required": ["items"],
+    }
+
+    def __init__(self, todo: TodoList, changed: Callable[[list[dict[str, str]]], None]) -> None:
+        self._todo = todo
+        self._changed = changed
+
+    def needs(self, arguments: Mapping[str, Any]) -> Need:
+        """Nothing that has to be allowed: the list is part of the conversation."""
+        items = parse_items(arguments.get("items"))
+        done = sum(item.status == "done" for item in items)
+        return Need("none", f"{done} of {len(items)} done")
+
+    async def call(self, arguments: Mapping[str, Any], progress: Progress) -> Output:
+        """Replace the list and give it back."""
+        items = parse_items(arguments.get("items"))
+        await self._todo.replace(items)
+        self._changed([{"text": item.text, "status": item.status} for item in items])
+        return Output("\n".join(item.line() for item in items) or "the list is empty", f"{len(items)} items")

@@ -1,0 +1,84 @@
+"""Travel in the conversation: back to a checkpoint, a backup back, undo, redo. Every step of it is reversible."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui_agent.context import Backup, Checkpoint, Context
+    from tui_agent.messages.blocks import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Travelled:
+    """Where a travel led. `backup` names the file that holds what was before; `words` are for the composer."""
+
+    op: str
+    backup: str
+    words: str = ""
+
+
+class Timeline:
+    """The travels of one session. They run between turns: whoever calls sees to that."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def turns(self) -> list[Checkpoint]:
+        """The checkpoints at which a person spoke, oldest first."""
+        return [checkpoint for checkpoint in self._context.checkpoints() if checkpoint.turn]
+
+    def can_undo(self) -> bool:
+        """True if the last rewrite can be taken back."""
+        return self._context.can_undo
+
+    def can_redo(self) -> bool:
+        """True if an undo can be taken back."""
+        return self._context.can_redo
+
+    async def preview(self, at: int | str) -> Sequence[Message]:
+        """The history as it would be after going to a checkpoint (int) or restoring a backup (its name)."""
+        return await self._context.preview(at)
+
+    async def revert(self, checkpoint: int) -> Travelled:
+        """Go back to just before a checkpoint; what followed stays in the backup.
+
+        Raises:
+            ValueError: there is no such checkpoint; nothing was changed.
+        """
+        words = await self._context.words_after(checkpoint)
+        return await self._travel("revert", self._context.revert_to(checkpoint), words)
+
+    async def restore(self, backup: str) -> Travelled:
+        """Make a backup the history again; the present one becomes a backup.
+
+        Raises:
+            NoSuchBackup: there is none of that name.
+        """
+        return await self._travel("restore", self._context.restore_backup(backup))
+
+    async def clear(self) -> Travelled:
+        """Begin anew under the prompt in force."""
+        return await self._travel("clear", self._context.clear())
+
+    async def undo(self) -> Travelled:
+        """Take back the last rewrite.
+
+        Raises:
+            NothingToUndo: there is none, or its backup is no longer kept.
+        """
+        return await self._travel("undo", self._context.undo())
+
+    async def redo(self) -> Travelled:
+        """Take back the last undo.
+
+        Raises:
+            NothingToUndo: there is none, or something was said since.
+        """
+        return await self._travel("redo", self._context.redo())
+
+    async def _travel(self, op: str, rewrite: Awaitable[Backup], words: str = "") -> Travelled:
+        backup = await rewrite
+        return Travelled(op, backup.name, words)

@@ -1,0 +1,378 @@
+"""A session out of its parts: the only file that names the concrete ones.
+
+Everything above (the screen, `-p`, tests) calls `open_session`; nothing below knows who calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tui_agent import paths
+from tui_agent.agent.approvals import Approvals
+from tui_agent.agent.bus import Bus, Trace
+from tui_agent.agent.calls import Calls
+from tui_agent.agent.commands import context as context_commands
+from tui_agent.agent.commands import session as session_commands
+from tui_agent.agent.questions import Questions
+from tui_agent.agent.replies import Replies, assemble
+from tui_agent.agent.session import Chosen, Parts, Session
+from tui_agent.commands import CommandError, Commands
+from tui_agent.context import Context, ContextError, LogBusy, Record
+from tui_agent.events import Appended, Event, ModelChanged, Notice, Rotated, SessionOpened, StateChanged
+from tui_agent.llm.provider import Provider, ProviderError
+from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
+from tui_agent.prompt.assembler import Limits
+from tui_agent.prompt.system import SystemPrompt, joined
+from tui_agent.sessions.catalog import Catalog
+from tui_agent.sessions.folder import SessionError, SessionFolder
+from tui_agent.settings import secrets
+from tui_agent.settings.save import add_rule
+from tui_agent.settings.schema import Profile, Settings
+from tui_agent.timeline.timeline import Timeline
+from tui_agent.tools.edit import EditFile
+from tui_agent.tools.files import ReadFile, WriteFile
+from tui_agent.tools.permission import Rules
+from tui_agent.tools.search import Glob, Grep
+from tui_agent.tools.shell import Bash
+from tui_agent.tools.toolbox import Toolbox
+from tui_agent.workspace.reads import Reads
+from tui_agent.workspace.root import find_root
+
+if TYPE_CHECKING:
+    from tui_agent.messages.request import Request
+    from tui_agent.prompt.manifest import Manifest
+    from tui_agent.tools.tool import Tool
+
+
+class OpenError(Exception):
+    """A session could not be opened; the message says why and what to do."""
+
+
+async def open_session(
+    workspace: Path,
+    settings: Settings,
+    *,
+    resume: str | None = None,
+    profile: str | None = None,
+    demo: bool = False,
+    append_system: str = "",
+    allow: Sequence[str] = (),
+    listen: Callable[[Event], None] | None = None,
+) -> Session:
+    """Open a new session in a folder, or an old one: `resume` is `latest`, an id or its beginning, or a path.
+
+    Without a key for the profile's endpoint the demo model answers, and a notice says how to connect. `allow` adds
+    rules for this session alone. `listen` hears every event from the first on. A session that another process writes
+    is opened to be read.
+
+    Raises:
+        OpenError: there is no such session, its log cannot be read, or a rule of `allow` is none.
+        SettingsError: there is no such profile.
+    """
+    workspace = workspace.resolve()
+    folder = await asyncio.to_thread(_folder, workspace, resume)
+    bus = Bus(Trace(folder.events_path, secrets.redact))
+    if listen is not None:
+        bus.listen(listen)
+    context = Context(
+        folder.context_path,
+        durability=settings.durability,
+        on_append=lambda record: bus.emit(_appended(record)),
+    )
+    try:
+        await context.restore()
+        rules = Rules([*settings.approvals.allow, *allow])
+        choose = _Choice(settings, folder)
+        chosen = choose.first(profile, demo=demo)
+    except (ContextError, ValueError) as error:
+        bus.close()
+        await asyncio.to_thread(folder.remove_if_unused)
+        raise OpenError(str(error)) from error
+    questions = Questions(bus.emit)
+    todo = TodoList(context)
+
+    def todo_changed(items: list[dict[str, str]]) -> None:
+        bus.emit(StateChanged(STATE_KEY, items))
+
+    toolbox = Toolbox([*_tools(workspace, Reads()), TodoTool(todo, todo_changed)])
+    prompt = _prompt(workspace, append_system)
+
+    async def save_rule(rule: str) -> None:
+        await asyncio.to_thread(add_rule, settings.file, rule)
+
+    async def prepare() -> None:
+        await _write_missing(context, prompt, toolbox, bus)
+
+    commands = Commands()
+    context_commands.add_to(commands)
+    session_commands.add_to(commands)
+    session = Session(
+        Parts(
+            folder=folder,
+            workspace=workspace,
+            settings=settings,
+            context=context,
+            timeline=Timeline(context),
+            todo=todo,
+            bus=bus,
+            questions=questions,
+            replies=Replies(
+                context=context,
+                provider=chosen.provider,
+                thinking=chosen.thinking,
+                emit=bus.emit,
+            ),
+            calls=Calls(
+                toolbox=toolbox,
+                approvals=Approvals(rules, questions, save=save_rule, emit=bus.emit),
+                context=context,
+                outputs=folder.outputs,
+                blobs=folder.blobs,
+                emit=bus.emit,
+                redact=secrets.redact,
+            ),
+            commands=commands,
+            rules=rules,
+            redact=secrets.redact,
+            chosen=chosen,
+            choose=choose.named,
+            prepare=prepare,
+        ),
+        title=folder.meta.title,
+    )
+    repaired = await _settle_in(session)
+    bus.emit(
+        SessionOpened(
+            session=session.id,
+            title=session.title,
+            workspace=str(workspace),
+            model=session.model,
+            demo=session.demo,
+            window=session.window,
+            resumed=resume is not None,
+            repaired=tuple(repaired),
+        )
+    )
+    for text in choose.notices:
+        bus.emit(Notice(text, "info", "model"))
+    for text in await _differences(context, prompt, toolbox):
+        bus.emit(Notice(text, "info", "session"))
+    session.weigh()
+    session.beside(_ask_limits(session), "limits")
+    return session
+
+
+async def preview_request(
+    context: Context,
+    workspace: Path,
+    settings: Settings,
+    *,
+    profile: str | None = None,
+    append_system: str = "",
+) -> tuple[Request, Manifest]:
+    """The request that the next prompt would send, from the log alone; nothing is written.
+
+    What a new log lacks (its prompt, its tools) is taken as it would be written. The endpoint is not asked: limits
+    that settings leave open come from the table of known models.
+
+    Raises:
+        DoesNotFit: there is no room for it.
+        SettingsError: there is no such profile.
+    """
+    choice = _Choice(settings, SessionFolder(context.path.parent))
+    chosen = choice.first(profile, demo=False)
+    provider = chosen.provider
+    context.use_model(provider.model)
+    limits = Limits(provider.model, provider.window, provider.max_output_tokens, chosen.thinking)
+    text, blocks = await asyncio.to_thread(_prompt_text, _prompt(workspace, append_system))
+    tools = Toolbox([*_tools(workspace, Reads()), TodoTool(TodoList(context), lambda items: None)]).offer()
+    return await asyncio.to_thread(assemble, context, limits, prompt=(text, blocks), tools=tools)
+
+
+def _folder(workspace: Path, resume: str | None) -> SessionFolder:
+    try:
+        if resume is None:
+            return SessionFolder.create(workspace)
+        if resume == "latest":
+            entry = Catalog().latest(workspace)
+            return entry.folder if entry is not None else SessionFolder.create(workspace)
+        path = Path(resume).expanduser()
+        if path.exists():
+            return _folder_at(path.resolve(), workspace)
+        return Catalog().find(resume).folder
+    except SessionError as error:
+        raise OpenError(str(error)) from error
+
+
+def _folder_at(path: Path, workspace: Path) -> SessionFolder:
+    """The session at a path: a session's folder of ours, else a copy of the log that lies there."""
+    log = path / "context.jsonl" if path.is_dir() else path
+    ours = paths.sessions_dir().resolve()
+    if log.name == "context.jsonl" and log.parent.parent.parent == ours:
+        return SessionFolder(log.parent)
+    if not log.is_file():
+        raise OpenError(f"{path} is no session: there is no context.jsonl")
+    return SessionFolder.adopt(log, workspace)
+
+
+def _tools(workspace: Path, reads: Reads) -> list[Tool]:
+    return [
+        ReadFile(workspace, reads),
+        WriteFile(workspace, reads),
+        EditFile(workspace, reads),
+        Glob(workspace),
+        Grep(workspace),
+        Bash(workspace),
+    ]
+
+
+def _prompt(workspace: Path, append_system: str) -> SystemPrompt:
+    return SystemPrompt(
+        root=find_root(workspace),
+        folder=workspace,
+        profile=paths.profile_file(),
+        instructions=[append_system],
+    )
+
+
+def _prompt_text(prompt: SystemPrompt) -> tuple[str, list[dict[str, object]]]:
+    return joined(prompt.layers())
+
+
+async def _write_missing(context: Context, prompt: SystemPrompt, toolbox: Toolbox, bus: Bus) -> None:
+    """Write what a new log lacks: its system prompt and its tools. What an old log has stays in force."""
+    if context.system_prompt is None:
+        text, blocks = await asyncio.to_thread(_prompt_text, prompt)
+        for notice in prompt.notices:
+            bus.emit(Notice(notice, "warning", "prompt"))
+        held = len(context.records)
+        await context.write_system_prompt(text, blocks=blocks)
+        if held:
+            bus.emit(Rotated("prompt", context.backups()[-1].name, len(context.records)))
+    if context.tools is None:
+        tools = toolbox.offer()
+        await context.append({"role": "_tools", "sha256": _digest(tools), "tools": tools})
+
+
+async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> list[str]:
+    """What a resumed session was begun with and is different now, in words."""
+    found = []
+    if context.system_prompt is not None:
+        text, _ = await asyncio.to_thread(_prompt_text, prompt)
+        if text != context.system_prompt:
+            found.append(
+                "the instructions have changed since this session began; it goes on with those it has"
+            )
+    if context.tools is not None and _digest(context.tools) != _digest(toolbox.offer()):
+        found.append("the tools have changed since this session began; it goes on with those it has")
+    return found
+
+
+def _digest(tools: Sequence[Any]) -> str:
+    return hashlib.sha256(msgspec.json.encode(tools, order="sorted")).hexdigest()
+
+
+def _appended(record: Record) -> Appended:
+    return Appended(record.role, record.id, record.line)
+
+
+async def _settle_in(session: Session) -> list[str]:
+    """Take the log for writing if there is something to mend; tell if somebody else has it."""
+    context = session.context
+    repaired = [f"{len(context.damage)} damaged lines were set aside"] if context.damage else []
+    if not len(context.records):
+        return repaired
+    try:
+        await context.hold()
+        return repaired + await session.mend()
+    except LogBusy as error:
+        session.read_only = str(error)
+    except ContextError as error:
+        session.read_only = f"the session can only be read: {error}"
+    session.emit(Notice(session.read_only, "warning", "session"))
+    return repaired
+
+
+async def _ask_limits(session: Session) -> None:
+    provider = session.provider
+    before = provider.model, provider.window
+    try:
+        await provider.prepare()
+    except ProviderError as error:
+        session.emit(Notice(f"{error}", "warning", "model"))
+        return
+    if (provider.model, provider.window) != before and provider is session.provider:
+        session.emit(ModelChanged(session.model, session.window, session.demo))
+        session.weigh()
+
+
+@dataclass
+class _Choice:
+    """Chooses the provider: a profile of settings, another model of the profile in force, or the demo model."""
+
+    settings: Settings
+    folder: SessionFolder
+
+    def __post_init__(self) -> None:
+        self.notices: list[str] = []
+        self._profile: Profile | None = None
+
+    def first(self, name: str | None, *, demo: bool) -> Chosen:
+        """The provider a session starts with; the demo model where there is no key, said in `notices`."""
+        profile = self.settings.find_profile("demo" if demo else name)
+        key = secrets.api_key(profile)
+        if profile.provider != "demo" and profile.auth != "none" and key is None:
+            variable = profile.api_key_env or "the key variable of the profile"
+            self.notices.append(
+                f"no key for {profile.base_url}: the demo model answers, which is no AI. Set {variable} and start again"
+            )
+            profile = self.settings.profiles.get("demo", Profile(name="demo", provider="demo", auth="none"))
+            key = None
+        return self._connected(profile, key)
+
+    async def named(self, name: str) -> Chosen:
+        """The profile of that name, else that model of the profile in force, its limits asked.
+
+        Raises:
+            CommandError: there is no key, or the endpoint does not answer.
+        """
+        if name in self.settings.profiles:
+            profile = self.settings.profiles[name]
+        elif self._profile is not None and self._profile.provider != "demo":
+            profile = replace(self._profile, model=name, context_window=None, max_output_tokens=None)
+        else:
+            known = ", ".join(sorted(self.settings.profiles))
+            raise CommandError(f"there is no profile {name!r} in settings; there are: {known}")
+        key = await asyncio.to_thread(secrets.api_key, profile)
+        if profile.provider != "demo" and profile.auth != "none" and key is None:
+            raise CommandError(f"there is no key for {profile.base_url}: set {profile.api_key_env}")
+        before, chosen = self._profile, self._connected(profile, key)
+        try:
+            await chosen.provider.prepare()
+        except ProviderError as error:
+            self._profile = before
+            await chosen.provider.close()
+            raise CommandError(f"{name} cannot be asked: {error}") from error
+        return chosen
+
+    def _connected(self, profile: Profile, key: str | None) -> Chosen:
+        self._profile = profile
+        provider = _provider(profile, key, self.folder.blobs.get)
+        return Chosen(provider, profile.name, profile.thinking, profile.provider == "demo")
+
+
+def _provider(profile: Profile, key: str | None, load_blob: Callable[[str], bytes | None]) -> Provider:
+    if profile.provider == "demo":
+        from tui_agent.llm.demo import DemoProvider
+
+        return DemoProvider()
+    from tui_agent.llm.anthropic import AnthropicProvider
+
+    return AnthropicProvider(profile, key, load_blob=load_blob)
