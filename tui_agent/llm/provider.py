@@ -113,8 +113,8 @@ class ProviderError(Exception):
     """The model could not answer.
 
     `kind` is auth, invalid, rate_limit, overloaded, server, connection, cut, timeout or other. `retry` says that
-    the same request may succeed later, `retry_after` the seconds the endpoint asked to wait. `partial` holds the finished
-    blocks of the half answer that had arrived. `ways` are the ways out, in words.
+    the same request may succeed later, `retry_after` the seconds the endpoint asked to wait. `partial` holds the
+    finished blocks of the half answer that had arrived. `ways` are the ways out, in words.
     """
 
     def __init__(

@@ -26,10 +26,10 @@ class Need:
     """What a call would do, said before it does it.
 
     `kind`: `none` (harmless), `read`, `write` or `run`. `title` is the main argument for one line of the screen.
-    `paths` are resolved (links followed). `outside` says that one of them lies outside the workspace: such a call always asks.
-    `rule` is the rule that would allow its like from now on (`bash:pnpm test*`, `edit_file`); `""`: no rule can.
-    `body` is what a person reads before they decide (the command), `diff` a unified diff of the change. `place` is the
-    working folder. `editable` names the argument a person may edit first (`command`), or `""`.
+    `paths` are resolved (links followed). `outside` says that one of them lies outside the workspace: such a call
+    always asks. `rule` is the rule that would allow its like from now on (`bash:pnpm test*`, `edit_file`); `""`: no
+    rule can. `body` is what a person reads before they decide (the command), `diff` a unified diff of the change.
+    `place` is the working folder. `editable` names the argument a person may edit first (`command`), or `""`.
     """
 
     kind: Literal["none", "read", "write", "run"]
