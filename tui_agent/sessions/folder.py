@@ -16,21 +16,20 @@ session.toml.broken when a new one is written.
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tui_agent import paths
+from tui_agent.context.records import ulid
 from tui_agent.literal import clean
+from tui_agent.workspace.root import identity
 
 if TYPE_CHECKING:
     from tui_agent.context.blobs import BlobStore, OutputStore
@@ -38,10 +37,6 @@ if TYPE_CHECKING:
 CONTEXT = "context.jsonl"
 META = "session.toml"
 LOCK = "lock"
-
-_SLUG_CHARACTERS = 40
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_ID = re.compile(f"[0-7][{_CROCKFORD}]{{25}}")
 
 
 class SessionError(Exception):
@@ -86,7 +81,7 @@ class SessionFolder:
             SessionError: the folder cannot be made.
         """
         place = (root or paths.sessions_dir()) / bucket(workspace)
-        folder = cls(place / new_id())
+        folder = cls(place / ulid())
         try:
             paths.private_folder(place)
             folder.path.mkdir(mode=0o700)
@@ -204,22 +199,9 @@ class SessionFolder:
         paths.write_private(self.path / META, tomli_w.dumps(tables).encode())
 
 
-def new_id() -> str:
-    """A ULID: 48 bits of time in milliseconds and 80 of chance, so that ids sort by their time."""
-    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
-
-
-def is_id(text: str) -> bool:
-    """True for what `new_id` gives."""
-    return _ID.fullmatch(text) is not None
-
-
 def bucket(workspace: Path | str) -> str:
-    """The name of the folder that holds the sessions of a workspace: a readable part and a hash of the whole path."""
-    path = resolved(workspace)
-    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", path.name).strip("-.")[:_SLUG_CHARACTERS] or "root"
-    return f"{slug}-{sha256(os.fsencode(path)).hexdigest()[:8]}"
+    """The folder's name that holds the sessions of a workspace: the same from each folder of a git working tree."""
+    return identity(workspace)
 
 
 def resolved(path: Path | str) -> Path:
