@@ -41,6 +41,8 @@ _BLOCK_FIELDS = {
     "tool_use": frozenset({"type", "id", "name", "input", "cache_control", "caller", "toolset_name"}),
     "tool_result": frozenset({"type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name"}),
 }
+_CLIENT_FIELDS = frozenset({"index", "parsed_output", "partial_json"})
+"""What client libraries keep on blocks; the API refuses it even in its own answers."""
 _NULLABLE = frozenset({"cache_control", "citations", "context", "title", "toolset_name", "transformations"})
 _USER_BLOCKS = frozenset({"text", "image", "document", "tool_result"})
 _RESULT_BLOCKS = frozenset({"text", "image", "document"})
@@ -241,17 +243,21 @@ def _content(content: Any, role: str, path: str) -> Iterator[str]:
         if kind == "tool_result" and seen_other:
             yield f"{at}: tool_result blocks must come first in their message"
         seen_other = seen_other or kind != "tool_result"
-        yield from _block(block, at)
+        yield from _block(block, at, answer=role == "assistant")
 
 
-def _block(block: dict[str, Any], path: str) -> Iterator[str]:
+def _block(block: dict[str, Any], path: str, *, answer: bool = False) -> Iterator[str]:
+    """The fields of one block. An `answer` of the model may hold others too: the API takes back what it sent."""
     kind = block["type"]
     known = _BLOCK_FIELDS.get(kind)
     for key, value in block.items():
-        if known is not None and key not in known:
+        if known is None or key in known:
+            if known is not None and value is None and key not in _NULLABLE:
+                yield f"{path}.{kind}.{key}: must not be null"
+        elif (
+            not answer or value is None or key in _CLIENT_FIELDS or kind in ("thinking", "redacted_thinking")
+        ):
             yield f"{path}.{kind}.{key}: Extra inputs are not permitted"
-        elif known is not None and value is None and key not in _NULLABLE:
-            yield f"{path}.{kind}.{key}: must not be null"
     match kind:
         case "text":
             yield from _text(block.get("text"), path)

@@ -24,7 +24,6 @@ from typing import Any
 
 from tui_agent.messages import wellformed
 from tui_agent.messages.blocks import Block, Message, text_block, tool_result
-from tui_agent.messages.exchange import open_calls
 
 MISSING_RESULT = (
     "[no result: the call was interrupted or its result was lost; it may have run in whole or in part]"
@@ -59,6 +58,8 @@ class Linted:
 class _Item:
     block: Block
     record: str
+    repair: Block | None = None
+    """For a block that a rule put in: what to store so that it need not be put in again."""
 
 
 @dataclass(slots=True)
@@ -87,13 +88,7 @@ def lint(history: Iterable[Message], *, model: str) -> tuple[list[dict[str, Any]
 
 def linted(history: Iterable[Message], *, model: str) -> Linted:
     """`lint`, with the records that each message and block came from."""
-    work = _Work([])
-    for message in history:
-        own = message.role == "assistant" and same_model(message.model or "", model)
-        work.drafts.append(_Draft(message.role, _items(message), own))
-    for rule in RULES:
-        work.rule = rule.__name__
-        rule(work)
+    work = _worked(history, model)
     return Linted(
         [{"role": d.role, "content": [i.block for i in d.items]} for d in work.drafts],
         [tuple(dict.fromkeys(i.record for i in d.items if i.record)) for d in work.drafts],
@@ -102,12 +97,14 @@ def linted(history: Iterable[Message], *, model: str) -> Linted:
     )
 
 
-def repairs(history: Sequence[Message]) -> list[Block]:
-    """The blocks of the user message that a writer appends before it asks, or none: results for the calls still
-    open, else `(continue)` behind an assistant message."""
-    if missing := open_calls(history):
-        return [tool_result(str(call.get("id", "")), MISSING_RESULT, error=True) for call in missing]
-    return [text_block(CONTINUE)] if history and history[-1].role == "assistant" else []
+def repairs(history: Iterable[Message], *, model: str) -> list[Block]:
+    """The blocks of the user message that a writer appends before it asks; none if nothing is missing.
+
+    They are results for the calls that are still open, and `(continue)` behind a closing assistant message: what
+    `lint` would put at the end. With them stored the next request extends the one that they were first sent in.
+    """
+    work = _worked(history, model)
+    return [item.repair for item in work.drafts[-1].items if item.repair is not None]
 
 
 def same_model(one: str, other: str) -> bool:
@@ -121,6 +118,17 @@ def _bare(model: str) -> str:
     name = re.sub(r"(?:-v\d+(?::\d+)?)$", "", name)
     name = re.sub(r"[-@](?:20\d{6}|latest)$", "", name)
     return re.sub(r"-0$", "", name).replace(".", "-")
+
+
+def _worked(history: Iterable[Message], model: str) -> _Work:
+    work = _Work([])
+    for message in history:
+        own = message.role == "assistant" and same_model(message.model or "", model)
+        work.drafts.append(_Draft(message.role, _items(message), own))
+    for rule in RULES:
+        work.rule = rule.__name__
+        rule(work)
+    return work
 
 
 def _items(message: Message) -> list[_Item]:
@@ -287,13 +295,13 @@ def ends(work: _Work) -> None:
     """The first and the last message are the user's."""
     if not work.drafts:
         work.say("", "there was nothing to send")
-        work.drafts = [_synthetic(CONTINUE)]
+        work.drafts = [_synthetic(CONTINUE, None)]
     if work.drafts[0].role == "assistant":
         work.say(_record(work.drafts[0]), "a text was put before the assistant's first message")
-        work.drafts.insert(0, _synthetic(EARLIER))
+        work.drafts.insert(0, _synthetic(EARLIER, None))
     if work.drafts[-1].role == "assistant":
         work.say(_record(work.drafts[-1]), f"{CONTINUE!r} was put behind the assistant's last message")
-        work.drafts.append(_synthetic(CONTINUE))
+        work.drafts.append(_synthetic(CONTINUE, text_block(CONTINUE)))
 
 
 def many_images(work: _Work) -> None:
@@ -364,8 +372,8 @@ def _record(draft: _Draft) -> str:
     return next((item.record for item in draft.items if item.record), "")
 
 
-def _synthetic(text: str) -> _Draft:
-    return _Draft("user", [_Item(text_block(text), "")], own=False)
+def _synthetic(text: str, repair: Block | None) -> _Draft:
+    return _Draft("user", [_Item(text_block(text), "", repair)], own=False)
 
 
 def _is_signed(block: Block) -> bool:
@@ -375,7 +383,8 @@ def _is_signed(block: Block) -> bool:
 
 
 def _is_server_result(block: Block) -> bool:
-    return block["type"] not in ("tool_result",) and block["type"].endswith("_tool_result")
+    kind: str = block["type"]
+    return kind.endswith("_tool_result")
 
 
 def _number(work: _Work, draft: _Draft, used: set[str]) -> list[tuple[_Item, object]]:
@@ -403,30 +412,36 @@ def _answered(work: _Work, draft: _Draft, calls: list[tuple[_Item, object]]) -> 
     rest: list[_Item] = []
     for item in draft.items:
         if item.block["type"] == "tool_result":
-            waiting.setdefault(_key(item.block.get("tool_use_id")), deque()).append(item)
+            waiting.setdefault(_answers(item.block), deque()).append(item)
         else:
             rest.append(item)
     results: list[_Item] = []
     for call, had in calls:
-        queue = waiting.get(_key(had))
+        queue = waiting.get(had) if isinstance(had, str) else None
         if not queue:
             work.say(call.record, f"the call {call.block['id']} had no result: one that says so was put in")
-            results.append(_Item(tool_result(call.block["id"], MISSING_RESULT, error=True), ""))
+            results.append(_missing(call.block["id"], had))
             continue
         item = queue.popleft()
         if item.block.get("tool_use_id") != call.block["id"]:
             item.block = {**item.block, "tool_use_id": call.block["id"]}
         results.append(item)
-    known = {_key(had) for _, had in calls}
-    for key, queue in waiting.items():
+    known = [had for _, had in calls]
+    for call_id, queue in waiting.items():
         for item in queue:
-            why = "the call had a result already" if key in known else "there is no call that it answers"
+            why = "the call had a result already" if call_id in known else "there is no call that it answers"
             work.say(item.record, f"a tool result is left out: {why}")
     return _Draft("user", results + rest, own=False)
 
 
-def _key(value: object) -> object:
-    return value if isinstance(value, str) else None
+def _answers(block: Block) -> str | None:
+    call = block.get("tool_use_id")
+    return call if isinstance(call, str) else None
+
+
+def _missing(call: str, had: object) -> _Item:
+    repair = tool_result(had, MISSING_RESULT, error=True) if isinstance(had, str) else None
+    return _Item(tool_result(call, MISSING_RESULT, error=True), "", repair)
 
 
 def _with_parts(block: Block) -> list[Block]:

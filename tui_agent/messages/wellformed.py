@@ -49,6 +49,9 @@ _FIELDS: Mapping[str, frozenset[str]] = {
 }
 """Fields that the API takes of a block written here. It refuses a request with others."""
 
+_CLIENT_FIELDS = frozenset({"index", "parsed_output", "partial_json"})
+"""What client libraries keep on the blocks of an answer; the API does not take it back."""
+
 _SOURCES: Mapping[str, tuple[str, ...]] = {
     "base64": ("media_type", "data"),
     "url": ("url",),
@@ -111,12 +114,23 @@ def _encodable_mapping(value: Mapping[Any, Any], depth: int) -> Mapping[Any, Any
 
 
 def fields(block: Block, *, verbatim: bool) -> Block:
-    """The block without null fields, and, unless it is `verbatim` from the model that is asked, without fields
-    that the API does not take from others."""
-    known = None if verbatim else _FIELDS.get(block["type"])
-    if all(v is not None and (known is None or k in known) for k, v in block.items()):
+    """The block without null fields and without what a client library added.
+
+    Unless it is `verbatim` from the model that is asked, which takes back what it sent, also without fields that the
+    API does not know. Block types that are not known here stay as they are.
+    """
+    kind = block["type"]
+    if kind not in _FIELDS and kind not in SERVER_CALLS and not kind.endswith("_tool_result"):
         return block
-    return {k: v for k, v in block.items() if v is not None and (known is None or k in known)}
+    known = None if verbatim else _FIELDS.get(kind)
+    mine = _CLIENT_FIELDS if kind in _FIELDS else frozenset()
+
+    def sent(key: str, value: object) -> bool:
+        return value is not None and key not in mine and (known is None or key in known)
+
+    if all(sent(key, value) for key, value in block.items()):
+        return block
+    return {key: value for key, value in block.items() if sent(key, value)}
 
 
 def call(block: Block, say: Say) -> Block:
