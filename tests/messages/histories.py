@@ -50,7 +50,10 @@ _sources = st.one_of(
         [
             {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo=", "id": None},
             {"type": "base64", "media_type": "image/tiff", "data": "AAAA"},
+            {"type": "base64", "media_type": "image/png", "data": "AAA"},
+            {"type": "base64", "media_type": "image/png", "data": "A===\n"},
             {"type": "url", "url": "https://example.org/a.png"},
+            {"type": "url", "url": "file:///etc/passwd"},
             {"type": "file", "file_id": "file_1"},
             {"type": "blob"},
             {},
@@ -98,6 +101,13 @@ _thinking = st.one_of(
         [
             {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
             {"type": "thinking", "thinking": "", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln", "cache_control": None, "index": 0},
+            {
+                "type": "thinking",
+                "thinking": "hm",
+                "signature": "c2ln",
+                "cache_control": {"type": "ephemeral"},
+            },
             {"type": "thinking", "thinking": "hm"},
             {"type": "thinking", "thinking": "\ud800", "signature": "c2ln"},
             {"type": "redacted_thinking", "data": "ZGF0YQ=="},
@@ -109,6 +119,7 @@ _server = st.sampled_from(
     [
         {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}},
         {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+        {"type": "web_search_tool_result", "tool_use_id": ["srvtoolu_1"], "content": None},
         {"type": "server_tool_use", "id": None, "name": "web_search", "input": {}},
         {"type": "hologram", "data": [1, 2]},
     ]

@@ -39,6 +39,7 @@ MAX_NAME = 128
 _MAX_DEPTH = 100
 _MAX_BITS = 1024
 _NAME = re.compile(r"[^a-zA-Z0-9_-]")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 _FIELDS: Mapping[str, frozenset[str]] = {
     "text": frozenset({"type", "text", "cache_control"}),
@@ -120,10 +121,15 @@ def fields(block: Block, *, verbatim: bool) -> Block:
     API does not know. Block types that are not known here stay as they are.
     """
     kind = block["type"]
-    if kind not in _FIELDS and kind not in SERVER_CALLS and not kind.endswith("_tool_result"):
+    if (
+        kind not in _FIELDS
+        and kind not in SIGNED
+        and kind not in SERVER_CALLS
+        and not kind.endswith("_tool_result")
+    ):
         return block
     known = None if verbatim else _FIELDS.get(kind)
-    mine = _CLIENT_FIELDS if kind in _FIELDS else frozenset()
+    mine = _CLIENT_FIELDS if kind in _FIELDS or kind in SIGNED else frozenset()
 
     def sent(key: str, value: object) -> bool:
         return value is not None and key not in mine and (known is None or key in known)
@@ -237,6 +243,10 @@ def _source_fault(kind: str, source: Any) -> str:
     media_type = source.get("media_type")
     if media_type is not None and media_type not in _TYPES[kind if shape != "text" else "text"]:
         return f"{media_type!r:.40} cannot be sent"
+    if shape == "base64" and (len(source["data"]) % 4 or _BASE64.fullmatch(source["data"]) is None):
+        return "its data is no base64"
+    if shape == "url" and not source["url"].startswith(("http://", "https://")):
+        return "its address is not on the web"
     return _size_fault(source) if kind == "image" else ""
 
 

@@ -1,0 +1,104 @@
+"""A history on its way to become valid: its messages open to change, with their records, and what was changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.messages.blocks import Block, text_block
+
+if TYPE_CHECKING:
+    from tui_agent.messages.blocks import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a rule did to a record, in words. `record` is empty where the history as a whole is meant."""
+
+    rule: str
+    record: str
+    text: str
+
+
+@dataclass(slots=True)
+class Item:
+    """A block and the id of its record. `repair` is set on a block that a rule put in at the end, where a writer can
+    store it: what to store."""
+
+    block: Block
+    record: str
+    repair: Block | None = None
+
+
+@dataclass(slots=True)
+class Draft:
+    """A message. `own`: the model that is asked wrote it."""
+
+    role: str
+    items: list[Item]
+    own: bool = False
+
+    @property
+    def record(self) -> str:
+        """The first record that it was made from, or nothing."""
+        return next((item.record for item in self.items if item.record), "")
+
+
+@dataclass(slots=True)
+class Work:
+    """All drafts, the rule that is at them, and what was changed so far."""
+
+    drafts: list[Draft]
+    rule: str = ""
+    changes: list[Change] = field(default_factory=list)
+
+    def say(self, record: str, text: str) -> None:
+        """Note a change by the rule that is at work."""
+        self.changes.append(Change(self.rule, record, text))
+
+    def keep(self, draft: Draft, good: Callable[[Any], bool], words: str) -> None:
+        """Leave out the blocks that are not `good`, and say so: `<type> <words>`."""
+        kept = []
+        for item in draft.items:
+            if good(item.block):
+                kept.append(item)
+            else:
+                kind = item.block.get("type") if isinstance(item.block, dict) else type(item.block).__name__
+                self.say(item.record, f"{kind!s:.40} {words}")
+        draft.items = kept
+
+
+def drafts(history: Iterable[Message], model: str) -> list[Draft]:
+    """The messages as they stand in the history."""
+    return [
+        Draft(m.role, _items(m), own=m.role == "assistant" and same_model(m.model or "", model))
+        for m in history
+    ]
+
+
+def synthetic(text: str, repair: Block | None = None) -> Draft:
+    """A user message that no record holds."""
+    return Draft("user", [Item(text_block(text), "", repair)])
+
+
+def same_model(one: str, other: str) -> bool:
+    """True if both names mean one model: with or without a date, `-latest`, a maker's prefix or a cloud's suffix."""
+    return bool(one) and _bare(one) == _bare(other)
+
+
+def _bare(model: str) -> str:
+    name = model.lower().rsplit("/", 1)[-1]
+    name = re.sub(r"^(?:[a-z]+\.)*anthropic\.", "", name)
+    name = re.sub(r"-v\d+(?::\d+)?$", "", name)
+    name = re.sub(r"[-@](?:20\d{6}|latest)$", "", name)
+    return re.sub(r"-0$", "", name).replace(".", "-")
+
+
+def _items(message: Message) -> list[Item]:
+    content: object = message.content
+    if isinstance(content, str):
+        content = [content]
+    blocks: list[Any] = list(content) if isinstance(content, Sequence) else []
+    return [Item(text_block(b) if isinstance(b, str) else b, message.id) for b in blocks]
