@@ -1,0 +1,270 @@
+"""`tui-agent -p PROMPT`: one prompt, answered without a screen.
+
+`text` streams the answer to the standard output and what went on around it (notices, refused calls, errors) to the
+standard error. `json` prints one object at the end, `stream-json` a line for each event. Nobody can be asked here:
+a tool call that no rule allows is refused, and the model is told so. An interrupt stops the turn, leaves a sound
+session and ends with 130.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.cli.report import Failed, complain, say, say_json
+from tui_agent.commands import CommandError
+from tui_agent.events import (
+    Answer,
+    Asked,
+    Event,
+    LogFailed,
+    Notice,
+    ReplyDropped,
+    ReplyEnded,
+    RequestFailed,
+    RetryWaiting,
+    TextDelta,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    UsageReported,
+)
+from tui_agent.literal import one_line, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tui_agent.agent.session import Session
+    from tui_agent.settings.schema import Settings
+
+NOBODY = "Nobody can be asked: there is no screen, and no rule allows the call. Do without it, or say what is needed."
+"""What the model is told when a call would need an answer."""
+
+_FAILED, _INTERRUPTED = 1, 128
+_STATEMENT_CHARACTERS = 200
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run(options: argparse.Namespace, workspace: Path, settings: Settings, resume: str | None) -> int:
+    """Answer `options.prompt`; returns the exit code.
+
+    Raises:
+        Failed: no session could be opened, or nothing could be asked.
+    """
+    prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
+    if not prompt.strip():
+        raise Failed("the prompt is empty")
+    reporter = _REPORTERS[options.output_format or "text"]()
+    return asyncio.run(_Run(options, workspace, settings, resume, reporter).talk(prompt))
+
+
+class _Run:
+    """One prompt from opening the session to closing it."""
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        workspace: Path,
+        settings: Settings,
+        resume: str | None,
+        reporter: _Reporter,
+    ) -> None:
+        self._options = options
+        self._workspace = workspace
+        self._settings = settings
+        self._resume = resume
+        self._reporter = reporter
+        self._heard: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._signal = 0
+
+    async def talk(self, prompt: str) -> int:
+        """Open, ask, hear to the end, close; returns the exit code."""
+        task = asyncio.current_task()
+        assert task is not None
+        loop = asyncio.get_running_loop()
+        opening = True
+
+        def stop(number: int) -> None:
+            self._signal = self._signal or number
+            if opening:
+                task.cancel()
+            else:
+                self._heard.put_nowait(None)
+
+        for number in _SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
+                loop.add_signal_handler(number, stop, number)
+        try:
+            session = await self._open()
+        except asyncio.CancelledError:
+            if self._signal:
+                return _INTERRUPTED + self._signal
+            raise
+        opening = False
+        try:
+            return await self._ask(session, prompt)
+        finally:
+            await session.close()
+
+    async def _open(self) -> Session:
+        from tui_agent.settings.schema import SettingsError
+        from tui_agent.wiring import OpenError, open_session
+
+        options = self._options
+        try:
+            return await open_session(
+                self._workspace,
+                self._settings,
+                resume=self._resume,
+                profile=options.profile,
+                demo=options.demo,
+                append_system=options.append_system,
+                allow=options.allow,
+                listen=self._heard.put_nowait,
+            )
+        except (OpenError, SettingsError) as error:
+            raise Failed(str(error)) from error
+
+    async def _ask(self, session: Session, prompt: str) -> int:
+        try:
+            await session.submit(prompt)
+        except CommandError as error:
+            raise Failed(str(error)) from error
+        ended = None
+        try:
+            while ended is None:
+                event = await self._heard.get()
+                if event is None:
+                    await session.cancel()
+                    continue
+                self._reporter.hear(event)
+                if isinstance(event, Asked):
+                    self._reporter.refused(event)
+                    await session.answer(event.question.id, Answer("no", note=NOBODY))
+                elif isinstance(event, TurnEnded):
+                    ended = event
+        except (BrokenPipeError, Failed):
+            await session.cancel()
+            raise
+        await session.until_idle()
+        while not self._heard.empty():
+            late = self._heard.get_nowait()
+            if late is not None:
+                self._reporter.hear(late)
+        self._reporter.end(session.id, ended)
+        if self._signal:
+            return _INTERRUPTED + self._signal
+        return _FAILED if ended.reason == "failed" else 0
+
+
+class _Reporter:
+    """Hears the events of a run and tells them in one of the formats."""
+
+    def hear(self, event: Event) -> None:
+        """Something happened."""
+
+    def refused(self, asked: Asked) -> None:
+        """A question is being answered with no."""
+
+    def end(self, session: str, ended: TurnEnded) -> None:
+        """The turn is over."""
+
+
+class _Text(_Reporter):
+    """The answer as it comes; everything else on the standard error."""
+
+    def __init__(self) -> None:
+        self._show = visible if sys.stdout.isatty() else str
+        self._at_line_start = True
+        self._told = False
+
+    def hear(self, event: Event) -> None:
+        match event:
+            case TextDelta(text=text) if text:
+                say(self._show(text), end="")
+                self._at_line_start = text.endswith("\n")
+                self._told = True
+            case ReplyEnded() | ReplyDropped() if self._told:
+                self._finish_line()
+                if isinstance(event, ReplyDropped):
+                    complain(f"the answer above does not count: {event.reason}")
+            case Notice(text=text):
+                complain(text)
+            case RetryWaiting(attempt=attempt, attempts=attempts, seconds=seconds, reason=reason):
+                complain(f"{reason}; asking again in {seconds:.0f} s ({attempt} of {attempts})")
+            case RequestFailed(message=message, ways=ways) | LogFailed(message=message, ways=ways):
+                complain(_with_ways(message, ways))
+            case TurnEnded(error=error) if error:
+                complain(error)
+
+    def refused(self, asked: Asked) -> None:
+        question = asked.question
+        rule = f"; --allow {question.rule!r} would allow it" if question.rule else ""
+        complain(f"refused: {one_line(question.title, _STATEMENT_CHARACTERS)}{rule}")
+
+    def end(self, session: str, ended: TurnEnded) -> None:
+        self._finish_line()
+        if ended.reason not in ("end_turn", "stop_sequence", "failed"):
+            complain(f"the turn ended early: {ended.reason}")
+
+    def _finish_line(self) -> None:
+        if not self._at_line_start:
+            say("")
+        self._at_line_start = True
+        self._told = False
+
+
+class _Json(_Reporter):
+    """One object when all is over."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._usage = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
+        self._error = ""
+
+    def hear(self, event: Event) -> None:
+        match event:
+            case ReplyEnded(text=text):
+                self._text = text
+            case ToolStarted(call=call, tool=tool, arguments=arguments):
+                self._calls[call] = {"id": call, "name": tool, "input": dict(arguments)}
+            case ToolEnded(call=call, tool=tool, outcome=outcome, summary=summary):
+                entry = self._calls.setdefault(call, {"id": call, "name": tool, "input": {}})
+                entry.update(outcome=outcome, summary=summary)
+            case UsageReported():
+                for key in self._usage:
+                    self._usage[key] += getattr(event, key)
+            case RequestFailed(message=message, ways=ways) | LogFailed(message=message, ways=ways):
+                self._error = _with_ways(message, ways)
+
+    def end(self, session: str, ended: TurnEnded) -> None:
+        result = {
+            "session": session,
+            "text": self._text,
+            "tool_calls": list(self._calls.values()),
+            "usage": self._usage,
+            "stop_reason": ended.reason,
+        }
+        if ended.reason == "failed":
+            result["error"] = self._error or ended.error
+            complain(str(result["error"]) or "the turn failed")
+        say_json(result)
+
+
+class _StreamJson(_Reporter):
+    """Each event a line."""
+
+    def hear(self, event: Event) -> None:
+        say_json(event.as_json(), lines=True)
+
+
+_REPORTERS: dict[str, type[_Reporter]] = {"text": _Text, "json": _Json, "stream-json": _StreamJson}
+
+
+def _with_ways(message: str, ways: tuple[str, ...]) -> str:
+    return f"{message} ({'; or '.join(ways)})" if ways else message

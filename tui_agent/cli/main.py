@@ -1,0 +1,342 @@
+"""The command line: arguments to one of the commands below, errors to one line and an exit code.
+
+    tui-agent [DIR]                    the screen
+    tui-agent -p PROMPT                one prompt, no screen
+    tui-agent [DIR] sessions | inspect | context | doctor ...
+
+Exit codes: 0 done, 1 failed, 2 the command line is wrong, 130 interrupted. What a command needs is imported when it
+runs, so that the screen never waits for the reports, nor the reports for the screen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from tui_agent import __version__
+
+COMMANDS = ("sessions", "inspect", "context", "doctor")
+
+_READING = ("show", "checkpoints", "backups", "tokens", "request")
+_WRITING = ("revert", "restore", "undo", "redo", "clear", "pin", "unpin", "elide", "unelide")
+_ARGUMENT = {"revert": "N", "restore": "NAME", "pin": "ID", "unpin": "ID", "elide": "ID", "unelide": "ID"}
+
+_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+
+_EPILOG = """commands (tui-agent COMMAND --help says more):
+  tui-agent sessions      list, search, archive, delete and bring back sessions
+  tui-agent inspect PATH  look into any context.jsonl
+  tui-agent context       see and change the context of a session
+  tui-agent doctor        say what is wrong, and mend it
+
+Settings and sessions lie in the folder that TUI_AGENT_HOME names, if it is set."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `tui-agent` with these arguments (default: the process's) and return the exit code."""
+    if os.name == "nt":
+        sys.stderr.write("tui-agent: Windows is not supported (no process groups, no file locks); use WSL\n")
+        return _FAILED
+    _settle_streams()
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    except BrokenPipeError:
+        code = _FAILED
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+            raise
+        sys.stderr.write(f"tui-agent: {error.strerror}\n")
+        code = _FAILED
+    if code:
+        _let_go()
+    return code
+
+
+def _settle_streams() -> None:
+    """Output that cannot be encoded is escaped; streams that were closed before we began lead nowhere."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _let_go() -> None:
+    """Make sure that the flush at exit neither fails nor waits, if our output cannot be written."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(argv: list[str]) -> int:
+    place, argv = _split(argv)
+    command = argv[0] if argv and argv[0] in COMMANDS else None
+    try:
+        options = _PARSERS[command]().parse_args(argv if command is None else argv[1:])
+    except SystemExit as end:  # argparse has printed what it had to say
+        return int(end.code or 0)
+    from tui_agent.cli.report import Failed, Usage, complain
+
+    try:
+        workspace = _workspace(options.dir if command is None else place)
+        if command is None:
+            return _talk(options, workspace)
+        if command == "sessions":
+            from tui_agent.cli import sessions
+
+            return sessions.run(options, workspace)
+        if command == "inspect":
+            return _inspect(options)
+        if command == "context":
+            from tui_agent.cli import context
+
+            return context.run(options, workspace)
+        from tui_agent.cli import doctor
+
+        return doctor.run(options, workspace)
+    except Usage as error:
+        complain(f"{error} (tui-agent {command + ' ' if command else ''}--help)")
+        return _USAGE
+    except Failed as error:
+        complain(str(error))
+        return _FAILED
+
+
+def _split(argv: list[str]) -> tuple[str | None, list[str]]:
+    """`DIR COMMAND ...` taken apart. A folder that is called like a command is written `./sessions`."""
+    if len(argv) > 1 and argv[0] not in COMMANDS and argv[1] in COMMANDS and Path(argv[0]).is_dir():
+        return argv[0], argv[1:]
+    return None, argv
+
+
+def _workspace(place: str | None) -> Path:
+    from tui_agent.cli.report import Failed, Usage
+
+    try:
+        folder = Path(place).expanduser() if place is not None else Path.cwd()
+        folder = folder.resolve(strict=True)
+    except FileNotFoundError as error:
+        if place is None:
+            raise Failed("the folder you are in does not exist any more; change to another one") from error
+        known = ", ".join(COMMANDS)
+        raise Usage(f"there is no folder {place!r}; commands ({known}) come before their options") from error
+    except OSError as error:
+        raise Failed(f"{place}: {error.strerror}") from error
+    if not folder.is_dir():
+        raise Usage(f"{place} is not a folder")
+    return folder
+
+
+def _talk(options: argparse.Namespace, workspace: Path) -> int:
+    """The screen, or one prompt without it."""
+    from tui_agent.cli.report import Failed, Usage
+    from tui_agent.settings.load import load
+    from tui_agent.settings.schema import SettingsError
+
+    if options.prompt is None:
+        for name in ("output_format", "allow"):
+            if getattr(options, name):
+                raise Usage(f"--{name.replace('_', '-')} goes with -p PROMPT")
+    try:
+        settings = load()
+        settings.find_profile(options.profile)
+    except SettingsError as error:
+        raise Failed(str(error)) from error
+    resume = "latest" if options.resume_latest else options.resume
+    if options.prompt is not None:
+        from tui_agent.cli import headless
+
+        return headless.run(options, workspace, settings, resume)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Usage("the screen needs a terminal; without one use -p PROMPT")
+    if os.environ.get("TERM", "") in ("", "dumb"):
+        raise Usage(
+            "the screen needs a terminal that can move its cursor (TERM is not set, or dumb); use -p PROMPT"
+        )
+    from tui_agent.ui.app import run
+
+    return run(
+        workspace=workspace,
+        settings=settings,
+        resume=resume,
+        profile=options.profile,
+        demo=options.demo,
+        append_system=options.append_system,
+    )
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    if (
+        not options.json
+        and sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "") not in ("", "dumb")
+    ):
+        from tui_agent.ui.app import run_inspector
+
+        return run_inspector(Path(options.path))
+    from tui_agent.cli import context
+
+    return context.inspect(options)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors as one line on the standard error, like every other error here."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments and end."""
+        from tui_agent.cli.report import complain
+
+        complain(f"{message} ({self.prog} --help)")
+        raise SystemExit(_USAGE)
+
+
+def _talk_parser() -> argparse.ArgumentParser:
+    parser = _parser(
+        "",
+        "A terminal coding agent whose context you can see, trust and rewind.",
+        usage="tui-agent [DIR] [options]\n       tui-agent -p PROMPT [options]\n       tui-agent [DIR] COMMAND ...",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("dir", metavar="DIR", nargs="?", help="the folder to work in (default: this one)")
+    parser.add_argument(
+        "-p", dest="prompt", metavar="PROMPT", help="answer this one prompt, without a screen; - reads it"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue", dest="resume_latest", action="store_true", help="go on with the last session here"
+    )
+    which.add_argument(
+        "--resume", metavar="ID", help="go on with a session: its id, its beginning, or a path"
+    )
+    parser.add_argument("--profile", metavar="P", help="the profile of settings.toml to use")
+    parser.add_argument("--append-system", metavar="TEXT", default="", help="add this to the system prompt")
+    parser.add_argument("--demo", action="store_true", help="the offline demo model answers (no AI)")
+    parser.add_argument(
+        "--output-format",
+        choices=("text", "json", "stream-json"),
+        help="with -p: the answer as text, one JSON object, or a line of JSON for each event",
+    )
+    parser.add_argument(
+        "--allow",
+        metavar="TOOL",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="with -p: run these without asking, such as edit_file or 'bash:git status'",
+    )
+    parser.add_argument("--version", action="version", version=f"tui-agent {__version__}")
+    return parser
+
+
+def _sessions_parser() -> argparse.ArgumentParser:
+    parser = _parser("sessions", "List sessions, or archive, delete, bring back and clear them away.")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="list",
+        choices=("list", "archive", "unarchive", "delete", "undelete", "gc"),
+        help="what to do (default: list)",
+    )
+    parser.add_argument("ids", metavar="ID", nargs="*", help="sessions, by id or its beginning")
+    parser.add_argument(
+        "--all", action="store_true", help="of every workspace, archived ones too; with gc: all deleted ones"
+    )
+    parser.add_argument("--search", metavar="TEXT", help="only those that say this")
+    parser.add_argument("--yes", action="store_true", help="with gc: delete without asking")
+    _json(parser)
+    return parser
+
+
+def _inspect_parser() -> argparse.ArgumentParser:
+    parser = _parser("inspect", "Look into a context.jsonl without changing it: on a screen, or as a report.")
+    parser.add_argument("path", metavar="PATH", help="the file, or the folder it lies in")
+    _json(parser)
+    return parser
+
+
+def _context_parser() -> argparse.ArgumentParser:
+    parser = _parser("context", "See and change the context of a session.")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name in (*_READING, *_WRITING):
+        action = actions.add_parser(name, help=_WHAT[name], description=_WHAT[name], allow_abbrev=False)
+        if name in _ARGUMENT:
+            action.add_argument("argument", metavar=_ARGUMENT[name])
+        which = action.add_mutually_exclusive_group()
+        which.add_argument("--session", metavar="ID", help="a session (default: the last one in this folder)")
+        which.add_argument("--path", metavar="FILE", help="a context.jsonl anywhere")
+        _json(action)
+        if name == "request":
+            action.add_argument(
+                "--profile", metavar="P", help="as this profile of settings.toml would send it"
+            )
+            action.add_argument(
+                "--append-system", metavar="TEXT", default="", help="with this in the system prompt"
+            )
+    return parser
+
+
+def _doctor_parser() -> argparse.ArgumentParser:
+    parser = _parser("doctor", "Say what is wrong with this installation, or with a session.")
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="a session's id, its beginning, or a path"
+    )
+    parser.add_argument("--fix", action="store_true", help="mend what can be mended without losing anything")
+    return parser
+
+
+_PARSERS = {
+    None: _talk_parser,
+    "sessions": _sessions_parser,
+    "inspect": _inspect_parser,
+    "context": _context_parser,
+    "doctor": _doctor_parser,
+}
+
+_WHAT = {
+    "show": "Show the messages that the next request holds.",
+    "checkpoints": "List the checkpoints.",
+    "backups": "List the backups that rewrites left.",
+    "tokens": "Show what the context weighs and what fills it.",
+    "request": "Print the exact JSON that the next prompt would send.",
+    "revert": "Go back to before checkpoint N; what followed is kept as a backup.",
+    "restore": "Make a backup the history again; the present one is kept as a backup.",
+    "undo": "Take back the last change of history.",
+    "redo": "Take back the last undo.",
+    "clear": "Begin anew under the same prompt; the history is kept as a backup.",
+    "pin": "Pin a record: it is never elided or compacted away.",
+    "unpin": "Take the pin off a record.",
+    "elide": "Leave a record out of what is sent; it stays on disk.",
+    "unelide": "Bring a record back that was left out.",
+}
+
+
+def _parser(
+    command: str, description: str, *, usage: str | None = None, epilog: str | None = None
+) -> _Parser:
+    return _Parser(
+        prog=f"tui-agent {command}".rstrip(),
+        description=description,
+        usage=usage,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print data for programs")
