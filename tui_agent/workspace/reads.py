@@ -1,0 +1,82 @@
+"""What the model has read, by content, so that nothing it has not seen is overwritten."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_SETTLED_NS = 2_000_000_000
+"""A file whose time stamp is this much older than the look at it cannot have changed again within the same tick."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    digest: bytes
+    signature: tuple[int, int, int] | None
+    """Size, inode and time of change in nanoseconds; None while they cannot be trusted."""
+
+
+class Reads:
+    """The files whose content the model knows: those it read, and those it wrote itself. Safe to use from threads.
+
+    Paths are resolved ones (`guard.resolve`).
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, _Seen] = {}
+        self._lock = threading.Lock()
+
+    def note(self, path: Path, data: bytes, status: os.stat_result | None = None) -> None:
+        """The model knows the file at `path` as `data`; `status` is what `fstat` said when it was read or written."""
+        self.note_digest(path, hashlib.sha256(data).digest(), status)
+
+    def note_digest(self, path: Path, digest: bytes, status: os.stat_result | None = None) -> None:
+        """The like of `note` for content that was hashed (SHA-256) while it was read."""
+        with self._lock:
+            self._seen[path] = _Seen(digest, _signature(status))
+
+    def forget(self, path: Path) -> None:
+        """The model no longer knows that file."""
+        with self._lock:
+            self._seen.pop(path, None)
+
+    def known(self, path: Path) -> bool:
+        """True if the model has read or written that file."""
+        return path in self._seen
+
+    def changed(self, path: Path) -> bool:
+        """True if the file is not what the model knows: changed, gone, unreadable. False for one it never read."""
+        seen = self._seen.get(path)
+        if seen is None:
+            return False
+        try:
+            status = path.stat()
+            if seen.signature is not None and seen.signature == _signature(status):
+                return False
+            if not stat.S_ISREG(status.st_mode):
+                return True
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").digest()
+        except OSError:
+            return True
+        if digest != seen.digest:
+            return True
+        with self._lock:
+            if self._seen.get(path) is seen:
+                self._seen[path] = _Seen(digest, _signature(status))
+        return False
+
+    def stale(self) -> list[Path]:
+        """The files the model knows that have changed since, by path. Looks at each: for a thread."""
+        return sorted(path for path in tuple(self._seen) if self.changed(path))
+
+
+def _signature(status: os.stat_result | None) -> tuple[int, int, int] | None:
+    if status is None or time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _SETTLED_NS:
+        return None
+    return status.st_size, status.st_ino, status.st_ctime_ns
