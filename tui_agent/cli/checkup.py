@@ -1,0 +1,233 @@
+"""`tui-agent doctor SESSION`: one session looked over, from its folder's mode to the request it would send next."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from tui_agent.cli.context import find_target
+from tui_agent.cli.doctor import Finding, private
+from tui_agent.cli.report import Failed, size, tokens
+from tui_agent.context import Context, ContextError
+from tui_agent.messages.exchange import open_calls
+from tui_agent.messages.lint import repairs
+from tui_agent.sessions import garbage
+from tui_agent.sessions.catalog import Catalog
+from tui_agent.sessions.folder import META, SessionError, SessionFolder
+from tui_agent.settings.load import load
+from tui_agent.settings.schema import Settings, SettingsError
+
+_LISTED = 10
+"""Things of a kind that are listed one by one; of more the number is said."""
+
+
+async def examine(name: str, workspace: Path) -> AsyncIterator[Finding]:
+    """Look over the session of that id, beginning of an id, or path.
+
+    Raises:
+        Failed: there is none.
+    """
+    folder = SessionFolder(_path(name, workspace))
+    yield Finding("ok", "session", f"{folder.id}, {folder.meta.title or 'untitled'}")
+    yield private("folder", folder.path)
+    yield _meta(folder)
+    idle = await asyncio.to_thread(garbage.is_idle, folder.path)
+    if not idle:
+        yield Finding(
+            "note", "lease", "a program is writing this session; what it is about to write is not judged"
+        )
+    for finding in _leftovers(folder) if idle else ():
+        yield finding
+    context = Context(folder.context_path, read_only=True)
+    try:
+        if not await context.restore():
+            yield Finding("note", "log", f"{folder.context_path} is missing or empty")
+            return
+        async for finding in _log(folder, context, workspace, idle=idle):
+            yield finding
+    except ContextError as error:
+        yield Finding("bad", "log", str(error))
+    finally:
+        await context.close()
+
+
+def _path(name: str, workspace: Path) -> Path:
+    if "/" in name or Path(name).exists():
+        return find_target(name, None, workspace).path.parent
+    try:
+        return Catalog().find(name).path
+    except SessionError as error:
+        raise Failed(str(error)) from error
+
+
+def _meta(folder: SessionFolder) -> Finding:
+    damage = folder.meta.damage
+    if damage:
+
+        async def mend() -> str:
+            folder.save_meta()
+            return f"{META} is written anew; the broken one is kept as {META}.broken"
+
+        return Finding("bad", META, f"{damage}; only the title and what else stands in it are lost", mend)
+    there = (folder.path / META).exists()
+    return (
+        Finding("ok", META, "sound")
+        if there
+        else Finding("note", META, "missing: the title is made of the first words")
+    )
+
+
+def _leftovers(folder: SessionFolder) -> Iterator[Finding]:
+    for path in [*garbage.leftovers(folder.path), *_reserved(folder)]:
+
+        async def mend(path: Path = path) -> str:
+            path.unlink(missing_ok=True)
+            return f"removed {path.name}"
+
+        yield Finding(
+            "bad", "leftover", f"{path.relative_to(folder.path)}: a program was killed while it wrote", mend
+        )
+
+
+def _reserved(folder: SessionFolder) -> list[Path]:
+    """Backup names that a killed rewrite reserved: links to the log itself."""
+    try:
+        log = folder.context_path.stat()
+    except OSError:
+        return []
+    return [path for path in folder.path.glob("context_*.jsonl") if os.path.samestat(path.stat(), log)]
+
+
+async def _log(
+    folder: SessionFolder, context: Context, workspace: Path, *, idle: bool
+) -> AsyncIterator[Finding]:
+    weight = context.weigh()
+    text = f"{len(context.records):,} records, {len(context.history):,} messages, {tokens(weight.total, weight.mark)} tokens"
+    yield Finding("ok", "log", text)
+    for damage in context.damage[:_LISTED]:
+        yield Finding("note", "damage", f"line {damage.line}: {damage.reason}; kept on disk, not used")
+    if len(context.damage) > _LISTED:
+        yield Finding(
+            "note",
+            "damage",
+            f"{len(context.damage) - _LISTED} more lines; see: tui-agent inspect {folder.path}",
+        )
+    calls = open_calls(context.history)
+    if calls and idle:
+        names = ", ".join(sorted({str(call.get("name")) for call in calls}))
+
+        async def mend() -> str:
+            return await _close_calls(folder)
+
+        yield Finding("bad", "open calls", f"{len(calls)} without a result ({names})", mend)
+    async for finding in _request(folder, context, workspace):
+        yield finding
+    for finding in await asyncio.to_thread(lambda: [*_backups(folder, context), *_files(folder, context)]):
+        yield finding
+
+
+async def _close_calls(folder: SessionFolder) -> str:
+    context = Context(folder.context_path)
+    try:
+        await context.restore()
+        blocks = repairs(context.history, model="")
+        if blocks:
+            await context.append_message({"role": "user", "content": blocks}, origin="repair")
+            await context.sync()
+        return f"appended a record that says the calls were cut off ({len(blocks)} results)"
+    except ContextError as error:
+        raise Failed(str(error)) from error
+    finally:
+        await context.close()
+
+
+async def _request(folder: SessionFolder, context: Context, workspace: Path) -> AsyncIterator[Finding]:
+    from tui_agent.prompt.assembler import DoesNotFit
+    from tui_agent.wiring import preview_request
+
+    place = folder.meta.workspace
+    try:
+        settings = load()
+    except SettingsError:
+        settings = Settings()
+    try:
+        request, manifest = await preview_request(context, Path(place) if place else workspace, settings)
+    except DoesNotFit as error:
+        yield Finding("bad", "next request", str(error))
+        return
+    for change in request.changes[:_LISTED]:
+        yield Finding("note", "next request", change.text)
+    if len(request.changes) > _LISTED:
+        yield Finding("note", "next request", f"{len(request.changes) - _LISTED} further repairs")
+    yield Finding(
+        "ok", "next request", f"valid: {len(request.messages):,} messages, {size(len(request.encode()))}"
+    )
+
+
+def _backups(folder: SessionFolder, context: Context) -> Iterator[Finding]:
+    backups = context.backups()
+    hashes = {
+        str(record.body.get("backup")): record.body.get("sha256")
+        for record in context.records
+        if record.role in ("_rewind", "_compaction")
+    }
+    gone = 0
+    for backup in backups:
+        if not backup.exists:
+            gone += 1
+            yield Finding("note", "backup", f"{backup.name} is no longer kept")
+        elif (wanted := hashes.get(backup.name)) and _digest(folder.path / backup.name) != wanted:
+            yield Finding("bad", "backup", f"{backup.name} is not what was kept: another program changed it")
+    kept = sum(backup.bytes for backup in backups if backup.exists)
+    yield Finding("ok", "backups", f"{len(backups) - gone}, {size(kept)}")
+    can = [name for name, possible in (("undo", context.can_undo), ("redo", context.can_redo)) if possible]
+    yield Finding("ok", "undo", f"{' and '.join(can)} possible" if can else "there is nothing to undo")
+
+
+def _files(folder: SessionFolder, context: Context) -> Iterator[Finding]:
+    """Media and outputs: those on disk must be what their names say, those the log names must be there."""
+    stored = 0
+    for store in (folder.blobs.folder, folder.outputs.folder):
+        for path in sorted(store.iterdir()) if store.is_dir() else ():
+            if not path.name.startswith("."):
+                stored += 1
+                if _digest(path) != path.name[:64]:
+                    yield Finding("bad", "file", f"{path.relative_to(folder.path)} is not what its name says")
+    missing = {
+        digest
+        for record in context.records
+        if record.damaged is None and b'"blob"' in record.raw
+        for digest in _blobs(json.loads(record.raw, strict=False))
+        if not (folder.blobs.folder / digest).exists()
+    }
+    for digest in sorted(missing)[:_LISTED]:
+        yield Finding("bad", "file", f"blobs/{digest} is missing: [image missing] is sent in its place")
+    yield Finding("ok", "files", f"{stored} media and outputs")
+
+
+def _blobs(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        digest = value.get("sha256")
+        if value.get("type") == "blob" and isinstance(digest, str) and "/" not in digest:
+            yield digest
+        for item in value.values():
+            yield from _blobs(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _blobs(item)
+
+
+def _digest(path: Path) -> str:
+    digest = sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    except OSError:
+        return ""
+    return digest.hexdigest()

@@ -1,0 +1,280 @@
+"""`tui-agent context` and `tui-agent inspect`: see what a log holds, and change what it means.
+
+Everything works on a `Context` directly: readers take no lock and look at a file that is being written, writers hold
+the session's lease for the moment they need, and are told who holds it otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_agent.cli.report import Failed, complain, say, say_json, tokens
+from tui_agent.cli.views import VIEWS, Target, View, everything
+from tui_agent.context import Context, ContextError
+from tui_agent.sessions.catalog import Catalog
+from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
+from tui_agent.settings.load import load
+from tui_agent.settings.schema import SettingsError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tui_agent.context import Backup
+
+
+def run(options: argparse.Namespace, workspace: Path) -> int:
+    """Carry out `context ACTION`; returns the exit code.
+
+    Raises:
+        Failed: it could not be done; nothing was changed.
+    """
+    return asyncio.run(_guarded(_context(options, workspace)))
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Report on any log, changing nothing; returns the exit code.
+
+    Raises:
+        Failed: it cannot be read.
+    """
+    return asyncio.run(_guarded(_inspect(options)))
+
+
+def find_target(options_path: str | None, session: str | None, workspace: Path) -> Target:
+    """The log named by `--path` or `--session`, else that of the last session in the workspace.
+
+    Raises:
+        Failed: there is none.
+    """
+    if options_path is not None:
+        path = Path(options_path).expanduser()
+        path = path / CONTEXT if path.is_dir() else path
+        if not path.exists():
+            raise Failed(f"{path} does not exist")
+        return Target(path, path.parent.name if (path.parent / META).exists() else "")
+    if session is not None:
+        entry = Catalog().find(session)
+    else:
+        latest = Catalog().latest(workspace)
+        if latest is None:
+            raise Failed(
+                f"there is no session in {workspace}; name one: --session ID (tui-agent sessions list --all)"
+            )
+        entry = latest
+    return Target(SessionFolder(entry.path).context_path, entry.id)
+
+
+async def open_to_read(target: Target) -> Context:
+    """The log, read. A missing or empty one is an error.
+
+    Raises:
+        Failed: there is nothing in it.
+        ContextError: it cannot be read.
+    """
+    context = Context(target.path, read_only=True)
+    if not await context.restore():
+        raise Failed(f"{target.label} is empty: {target.path}")
+    return context
+
+
+async def _guarded(work: Awaitable[int]) -> int:
+    try:
+        return await work
+    except (ContextError, SessionError, SettingsError) as error:
+        raise Failed(str(error)) from error
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise Failed(f"{error.filename or 'file'}: {error.strerror}") from error
+
+
+async def _context(options: argparse.Namespace, workspace: Path) -> int:
+    target = find_target(options.path, options.session, workspace)
+    if options.action in _CHANGES:
+        return await _change(options, target)
+    context = await open_to_read(target)
+    try:
+        if options.action == "request":
+            return await _request(options, context, workspace)
+        data, text = VIEWS[options.action](context, target)
+        if options.json:
+            say_json(data)
+        else:
+            say(text)
+        return 0
+    finally:
+        await context.close()
+
+
+async def _inspect(options: argparse.Namespace) -> int:
+    target = find_target(options.path, None, Path.cwd())
+    context = await open_to_read(target)
+    try:
+        data, text = everything(context, target)
+        if options.json:
+            say_json(data)
+        else:
+            say(text)
+        return 0
+    finally:
+        await context.close()
+
+
+async def _request(options: argparse.Namespace, context: Context, workspace: Path) -> int:
+    from tui_agent.prompt.assembler import DoesNotFit
+    from tui_agent.wiring import preview_request
+
+    place = SessionFolder(context.path.parent).meta.workspace
+    try:
+        request, _ = await preview_request(
+            context,
+            Path(place) if place else workspace,
+            load(),
+            profile=options.profile,
+            append_system=options.append_system,
+        )
+    except DoesNotFit as error:
+        raise Failed(str(error)) from error
+    for change in request.changes:
+        complain(change.text)
+    say_json(request.body())
+    return 0
+
+
+# --- changing --------------------------------------------------------------------------------------------------
+
+
+async def _change(options: argparse.Namespace, target: Target) -> int:
+    context = Context(target.path)
+    try:
+        if not await context.restore():
+            raise Failed(f"{target.label} is empty: {target.path}")
+        _refuse_foreign(context, target)
+        try:
+            data, text = await _CHANGES[options.action](context, getattr(options, "argument", ""))
+        except ValueError as error:
+            raise Failed(str(error)) from error
+        await context.sync()
+    finally:
+        await context.close()
+    if options.json:
+        say_json({"session": target.session, "path": str(target.path), **data})
+    else:
+        say(text)
+    return 0
+
+
+def _refuse_foreign(context: Context, target: Target) -> None:
+    """Another program's file is only ever read."""
+    from tui_agent.context.kimi import is_kimi
+
+    for record in context.records:
+        if record.damaged is None and not record.role.startswith("_"):
+            if is_kimi(json.loads(record.raw, strict=False)):
+                way = f"tui-agent --resume {target.path}"
+                raise Failed(f"{target.path} is Kimi CLI's and is only read; {way} goes on with a copy")
+            return
+
+
+async def _revert(context: Context, argument: str) -> View:
+    try:
+        number = int(argument)
+    except ValueError:
+        raise Failed(f"{argument!r} is not a checkpoint number; see: tui-agent context checkpoints") from None
+    words = await context.words_after(number)
+    backup = await context.revert_to(number)
+    return _rewritten("revert", context, backup, f"back before checkpoint {number}", words)
+
+
+async def _restore(context: Context, name: str) -> View:
+    return _rewritten("restore", context, await context.restore_backup(name), f"{name} is the history again")
+
+
+async def _undo(context: Context, _: str) -> View:
+    return _rewritten("undo", context, await context.undo(), "the last change of history is undone")
+
+
+async def _redo(context: Context, _: str) -> View:
+    return _rewritten("redo", context, await context.redo(), "the undone change of history is made again")
+
+
+async def _clear(context: Context, _: str) -> View:
+    return _rewritten("clear", context, await context.clear(), "the history is empty")
+
+
+def _rewritten(op: str, context: Context, backup: Backup, done: str, words: str = "") -> View:
+    weight = context.weigh()
+    data = {
+        "op": op,
+        "backup": backup.name,
+        "records": len(context.records),
+        "messages": len(context.history),
+        "tokens": weight.total,
+        "mark": weight.mark,
+        "words": words,
+    }
+    now = f"{len(context.history):,} messages, {tokens(weight.total, weight.mark)} tokens"
+    text = f"{done}; {now}; what was before is {backup.name}"
+    if op not in ("undo", "redo"):
+        text += " (tui-agent context undo brings it back)"
+    return data, text
+
+
+async def _pin(context: Context, record: str) -> View:
+    return await _mark(context, record, pinned=True)
+
+
+async def _unpin(context: Context, record: str) -> View:
+    return await _mark(context, record, pinned=False)
+
+
+async def _mark(context: Context, record: str, *, pinned: bool) -> View:
+    identity = _known(context, record)
+    await context.mark(identity, pinned=pinned, by="user")
+    return {"record": identity, "pinned": pinned}, "pinned" if pinned else "not pinned any more"
+
+
+async def _elide(context: Context, record: str) -> View:
+    identity = _known(context, record)
+    before = context.token_count_with_pending
+    made = await context.elide([{"record": identity, "as": None}], by="user", reason="drop")
+    freed = before - context.token_count_with_pending
+    text = f"left out of what is sent: about {freed:,} tokens (tui-agent context unelide {identity} brings it back)"
+    return {"record": identity, "elide": made.id, "tokens": freed}, text
+
+
+async def _unelide(context: Context, record: str) -> View:
+    identity = _known(context, record)
+    found = context.elided(identity)
+    if not found:
+        raise Failed(f"record {record} is not left out")
+    for elision in found:
+        await context.restore_elided(elision.elide, [elision.item])
+    return {"record": identity}, "brought back"
+
+
+def _known(context: Context, record: str) -> str:
+    """The id of the record with that id, beginning of an id, or line number."""
+    matches = context.find(record)
+    if len(matches) == 1:
+        return matches[0].id
+    if matches:
+        raise Failed(f"{record!r} fits {len(matches)} records: give more of its id, or its line number")
+    raise Failed(f"there is no record {record!r}; see: tui-agent context show")
+
+
+_CHANGES: dict[str, Callable[[Context, str], Awaitable[View]]] = {
+    "revert": _revert,
+    "restore": _restore,
+    "undo": _undo,
+    "redo": _redo,
+    "clear": _clear,
+    "pin": _pin,
+    "unpin": _unpin,
+    "elide": _elide,
+    "unelide": _unelide,
+}
