@@ -1,0 +1,407 @@
+"""A session that is none: it says what a script tells it to say, and remembers what was asked of it.
+
+It has the surface that the screen uses of a Session and a Context, and holds everything in lists, so that a widget can
+be put before any state and any stream of events.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tui_agent import events as said
+from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.messages.blocks import Message, text_block, tool_result
+from tui_agent.messages.tokens import Tokens
+
+WINDOW = 200_000
+AT = "2024-03-05T12:{:02}:00Z"
+
+
+@dataclass
+class Weight:
+    total: int
+    exact: int
+    pending: int
+    mark: str
+
+
+@dataclass
+class Record:
+    line: int
+    id: str
+    role: str
+    origin: str | None
+    offset: int
+    raw: bytes
+    damaged: str | None = None
+    at: str | None = None
+
+    @property
+    def length(self) -> int:
+        return len(self.raw)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return json.loads(self.raw)
+
+
+@dataclass
+class Checkpoint:
+    id: int
+    uid: str
+    at: str
+    turn: bool
+    line: int
+    words: str
+    tokens: Tokens
+    history: int = 0
+
+
+@dataclass
+class Backup:
+    name: str
+    n: int
+    op: str
+    at: str
+    bytes: int
+    records: int
+    tokens: Tokens
+    pinned: bool = False
+    exists: bool = True
+
+
+@dataclass
+class Folder:
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def draft_path(self) -> Path:
+        return self.path / "draft.json"
+
+
+class FakeContext:
+    """Records, history, checkpoints and backups in lists."""
+
+    def __init__(self) -> None:
+        self.history: list[Message] = []
+        self.records: list[Record] = []
+        self.damage: list[Record] = []
+        self.unattributed = 0
+        self.can_undo = False
+        self.can_redo = False
+        self.weight = Weight(0, 0, 0, "exact")
+        self._checkpoints: list[Checkpoint] = []
+        self._backups: list[Backup] = []
+        self._marks: dict[str, dict[str, Any]] = {}
+        self._elided: dict[str, list[str]] = {}
+
+    @property
+    def n_checkpoints(self) -> int:
+        return len(self._checkpoints)
+
+    def checkpoints(self) -> list[Checkpoint]:
+        return list(self._checkpoints)
+
+    def backups(self) -> list[Backup]:
+        return list(self._backups)
+
+    def weigh(self) -> Weight:
+        return self.weight
+
+    def tokens(self, record: str) -> Tokens:
+        found = next(r for r in self.records if r.id == record)
+        mark = "exact" if found.role == "assistant" else "estimated"
+        return Tokens(len(found.raw) // 3, mark)
+
+    def marks(self, record: str) -> Mapping[str, Any]:
+        return self._marks.get(record, {})
+
+    def elided(self, record: str) -> list[str]:
+        return self._elided.get(record, [])
+
+    async def preview(self, point: int | str) -> Sequence[Message]:
+        if isinstance(point, str):
+            return self.history[:2]
+        found = next(p for p in self._checkpoints if p.id == point)
+        return self.history[: found.history]
+
+    # --- how a test fills it
+
+    def line(self, body: Mapping[str, Any] | bytes, damaged: str | None = None) -> Record:
+        raw = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+        number = len(self.records) + 1
+        fields = {} if damaged else json.loads(raw)
+        role = str(fields.get("role", ""))
+        record = Record(
+            number,
+            str(fields.get("id") or f"r{number}"),
+            role,
+            fields.get("origin"),
+            sum(r.length + 1 for r in self.records),
+            raw,
+            damaged,
+            AT.format(number % 60),
+        )
+        self.records.append(record)
+        if damaged:
+            self.damage.append(record)
+        return record
+
+    def say(self, role: str, *blocks: Mapping[str, Any], origin: str | None = None, **fields: Any) -> Message:
+        body = {"role": role, "content": list(blocks), **({"origin": origin} if origin else {}), **fields}
+        record = self.line(body)
+        message = Message(role, list(blocks), record.id, origin, at=record.at)
+        self.history.append(message)
+        return message
+
+    def mark_turn(self, words: str, *, turn: bool = True) -> Checkpoint:
+        number = len(self._checkpoints)
+        record = self.line({"role": "_checkpoint", "id": number, "turn": turn})
+        tokens = Tokens(900 * (number + 1), "exact" if turn else "estimated")
+        point = Checkpoint(
+            number, f"u{number}", str(record.at), turn, record.line, words, tokens, len(self.history)
+        )
+        self._checkpoints.append(point)
+        return point
+
+    def rewrite(self, op: str, keep: int) -> Backup:
+        name = f"context_{len(self._backups) + 1}.jsonl"
+        backup = Backup(
+            name,
+            len(self._backups) + 1,
+            op,
+            AT.format(30),
+            18_220,
+            len(self.records),
+            Tokens(18_734, "exact"),
+        )
+        self._backups.append(backup)
+        self.history = self.history[:keep]
+        self.can_undo = True
+        return backup
+
+
+def conversation(
+    context: FakeContext, turns: int = 2, words: str = "add a --json flag to the report command"
+) -> None:
+    """Fill a context with turns in which a file is read and edited."""
+    context.line({"role": "_system_prompt", "content": "You are an agent."})
+    for number in range(turns):
+        asked = words if number == turns - 1 else f"question {number + 1}"
+        context.mark_turn(asked)
+        context.say("user", text_block(asked))
+        context.mark_turn("", turn=False)
+        call = f"call{number}"
+        context.say(
+            "assistant",
+            text_block("I will look at the command first."),
+            {"type": "tool_use", "id": call, "name": "read_file", "input": {"path": "src/report.py"}},
+        )
+        context.line({"role": "_usage", "token_count": 18_734, "output": 120, "exact": True})
+        context.say("user", tool_result(call, "def report():\n    ...\n"), origin="tool")
+        context.say("assistant", text_block("Done: `report --json` prints the rows as JSON."))
+    context.weight = Weight(19_938, 18_734, 1_204, "estimated")
+
+
+Emit = Callable[[said.Event], None]
+
+
+@dataclass
+class Questions:
+    """What waits, and what was answered."""
+
+    waiting: list[said.Question] = field(default_factory=list)
+
+    def open(self) -> list[said.Question]:
+        return list(self.waiting)
+
+
+class FakeSession:
+    """A session under a test's control. `submitted`, `performed`, `answers` and `cancels` say what was asked of it."""
+
+    def __init__(self, folder: Path, listen: Emit, *, demo: bool = False) -> None:
+        self.folder = Folder(folder)
+        self.workspace = folder.parent / "shop"
+        self.context = FakeContext()
+        self.questions = Questions()
+        self.title = "shop"
+        self.demo = demo
+        self.model = "demo model - no AI" if demo else "claude-sonnet-5-5"
+        self.window = WINDOW
+        self.busy = False
+        self.paused = False
+        self.read_only = ""
+        self.queue: tuple[said.QueuedPrompt, ...] = ()
+        self.commands = commands()
+        self.submitted: list[tuple[str, str]] = []
+        self.performed: list[tuple[str, ...]] = []
+        self.answers: list[tuple[str, said.Answer]] = []
+        self.cancels = 0
+        self.closed = False
+        self.refuse = ""
+        self._listen = listen
+
+    @property
+    def id(self) -> str:
+        return self.folder.id
+
+    def emit(self, *events: said.Event) -> None:
+        """Say these events, in order."""
+        for event in events:
+            if isinstance(event, said.Asked):
+                self.questions.waiting.append(event.question)
+            self._listen(event)
+
+    def begin(self, prompt: str = "go on", number: int = 4) -> None:
+        """A turn runs from now on."""
+        self.busy = True
+        self.emit(said.TurnStarted(f"u{number}", number, prompt), said.StepStarted(1))
+
+    def end(self, reason: str = "end_turn") -> None:
+        """The turn is over."""
+        self.busy = False
+        self.emit(said.TurnEnded(reason, 1, 2.0))
+
+    def ask(self, **changes: Any) -> said.Question:
+        """A tool call waits for an answer."""
+        number = len(self.questions.waiting) + len(self.answers) + 1
+        question = replace(APPROVAL, id=f"q{number}", **changes)
+        self.emit(said.Asked(question))
+        return question
+
+    async def submit(self, text: str, *, when: str = "step") -> None:
+        if self.refuse:
+            raise CommandError(self.refuse)
+        self.submitted.append((text, when))
+        if self.busy:
+            self.queue = (*self.queue, said.QueuedPrompt(f"p{len(self.submitted)}", text, when))
+            self.emit(said.QueueChanged(self.queue))
+
+    async def perform(self, name: str, *arguments: str) -> Outcome:
+        self.performed.append((name, *arguments))
+        command = self.commands.find(name)
+        if command is None:
+            raise CommandError(f"there is no command /{name}")
+        return await command.perform(self, *arguments)
+
+    async def cancel(self) -> bool:
+        self.cancels += 1
+        was, self.busy = self.busy, False
+        for question in self.questions.open():
+            await self.settle(question.id, said.Answer("dismissed"))
+        self.emit(said.TurnEnded("cancelled", 1, 1.0))
+        return was
+
+    async def answer(self, question: str, answer: said.Answer) -> None:
+        self.answers.append((question, answer))
+        await self.settle(question, answer)
+
+    async def settle(self, question: str, answer: said.Answer) -> None:
+        """A question is settled, by whomever."""
+        self.questions.waiting = [waiting for waiting in self.questions.waiting if waiting.id != question]
+        self.emit(said.Answered(question, answer))
+
+    @asynccontextmanager
+    async def between_turns(self) -> Any:
+        yield
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+APPROVAL = said.Question(
+    id="q1",
+    kind="approval",
+    title="run this command?",
+    body="pnpm test --filter web --reporter verbose",
+    tool="bash",
+    call="call1",
+    rule="bash:pnpm test*",
+    place="~/work/shop",
+    editable="command",
+)
+
+
+def commands() -> Commands:
+    """The commands of a fake session; each says what it did."""
+    made = Commands()
+
+    async def revert(session: FakeSession, checkpoint: str) -> Outcome:
+        """Go back to before a checkpoint; what followed is kept as a backup"""
+        point = next(p for p in session.context.checkpoints() if p.id == int(checkpoint))
+        backup = session.context.rewrite("revert", point.history)
+        session.emit(said.Rotated("revert", backup.name, len(session.context.records), point.words))
+        return Outcome(f"back before checkpoint {checkpoint}; what was before is {backup.name}")
+
+    async def undo(session: FakeSession) -> Outcome:
+        """Take back the last change of history"""
+        if not session.context.can_undo:
+            raise CommandError("there is nothing to undo")
+        return Outcome("the last change of history is undone")
+
+    async def redo(session: FakeSession) -> Outcome:
+        """Take back the last undo"""
+        raise CommandError("there is nothing to redo")
+
+    async def restore(session: FakeSession, backup: str) -> Outcome:
+        """Make a backup the history again"""
+        return Outcome(f"{backup} is the history again")
+
+    async def pin(session: FakeSession, record: str) -> Outcome:
+        """Pin a record: it is never elided or compacted away"""
+        session.context._marks[record] = {"pinned": True}
+        return Outcome("pinned")
+
+    async def unpin(session: FakeSession, record: str) -> Outcome:
+        """Take the pin off a record"""
+        session.context._marks.pop(record, None)
+        return Outcome("not pinned any more")
+
+    async def elide(session: FakeSession, record: str) -> Outcome:
+        """Leave a record out of what is sent"""
+        session.context._elided[record] = ["e1"]
+        return Outcome("left out: about 690 tokens")
+
+    async def unelide(session: FakeSession, record: str) -> Outcome:
+        """Bring a record that was left out back"""
+        session.context._elided.pop(record, None)
+        return Outcome("brought back")
+
+    async def keep(session: FakeSession, backup: str) -> Outcome:
+        """Pin a backup: pruning never takes it"""
+        return Outcome(f"{backup} is pinned")
+
+    async def context(session: FakeSession) -> Outcome:
+        """Say what the context holds and weighs"""
+        return Outcome("19,938 of 200,000 tokens")
+
+    async def rename(session: FakeSession, *title: str) -> Outcome:
+        """Give the session another title"""
+        session.title = " ".join(title)
+        session.emit(said.TitleChanged(session.title))
+        return Outcome(f"the session is called {session.title!r}")
+
+    made.add(Command("revert", revert, "CHECKPOINT", names=("rewind",), rewrites=True))
+    for name, perform, argument in (
+        ("undo", undo, ""),
+        ("redo", redo, ""),
+        ("restore", restore, "BACKUP"),
+        ("pin", pin, "RECORD"),
+        ("unpin", unpin, "RECORD"),
+        ("elide", elide, "RECORD"),
+        ("unelide", unelide, "RECORD"),
+        ("keep", keep, "BACKUP"),
+        ("context", context, ""),
+        ("rename", rename, "TITLE"),
+    ):
+        made.add(Command(name, perform, argument))
+    return made

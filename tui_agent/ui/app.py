@@ -1,0 +1,245 @@
+"""The app: the first frame, then the session; its end, whatever ends it.
+
+Nothing of the engine is imported before the first frame is on the terminal, and what is typed meanwhile is kept. The
+session is opened by a worker; if that fails the screen says why and what can be done. On the way out the draft is
+written, the session is closed, and the shell shows how to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.app import App
+from textual.worker import Worker, WorkerState
+
+from tui_agent.ui import bindings, themes
+from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
+from tui_agent.ui.commands import Palette, listed
+from tui_agent.ui.help import HelpScreen
+from tui_agent.ui.terminal import Terminal, register_keys
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tui_agent.agent.session import Session
+    from tui_agent.events import Event
+    from tui_agent.settings.schema import Settings
+
+_HANGUP_S = 1.5
+"""Seconds for closing the session after the terminal is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which session to open."""
+
+    workspace: Path
+    resume: str | None = None
+    profile: str | None = None
+    demo: bool = False
+    append_system: str = ""
+
+
+class Opener(Protocol):
+    """Opens a session; `listen` hears its events from the first one on."""
+
+    def __call__(self, wanted: Wanted, listen: Callable[[Event], None]) -> Awaitable[Session]: ...
+
+
+def styles_folder() -> Path:
+    """Where the style sheets lie: in the installed package, or beside it in a checkout.
+
+    Raises:
+        FileNotFoundError: in neither.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "styles", package.parent / "styles"):
+        if (folder / "app.tcss").is_file():
+            return folder
+    raise FileNotFoundError(f"no style sheets in {package / 'styles'}: install tui-agent again")
+
+
+def style_sheets() -> list[str | PurePath]:
+    """The style sheets, by name."""
+    return sorted(styles_folder().glob("*.tcss"))
+
+
+class TuiAgent(App[int]):
+    """The program on a terminal. It returns an exit code."""
+
+    TITLE = "tui-agent"
+    COMMANDS = {Palette}  # noqa: RUF012 (Textual's own annotation)
+    COMMAND_PALETTE_BINDING = "f24"
+    """No key of its own: the table of keys says which one opens the palette."""
+
+    def __init__(self, wanted: Wanted, settings: Settings, *, opener: Opener | None = None) -> None:
+        super().__init__(driver_class=Terminal, css_path=style_sheets())
+        self.keys = bindings.resolve(settings.keys)
+        self.wanted = wanted
+        self.session: Session | None = None
+        self._settings = settings
+        self._opener = opener or self._open_with_engine
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._chat = ChatScreen(self.keys, wanted.workspace)
+        self.farewell = ""
+
+    # --- the first frame, then the session
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self._chat
+
+    def on_mount(self) -> None:
+        themes.register(self)
+        self.set_keymap(self.keys.keymap)
+        self._watch_hangup()
+        self.call_after_refresh(self._open)
+        for notice in (*self.keys.problems, *self._settings.notices):
+            self._chat.say(notice, "warning")
+
+    def _open(self) -> None:
+        self.run_worker(self._opening(), name="open", group="open", exit_on_error=False)
+
+    async def _opening(self) -> None:
+        self.session = await self._opener(self.wanted, self._events.put_nowait)
+        await self._chat.attach(self.session)
+        self.run_worker(self._hear(), name="hear", group="hear", exit_on_error=False)
+
+    async def _open_with_engine(self, wanted: Wanted, listen: Callable[[Event], None]) -> Session:
+        wiring = await asyncio.to_thread(_import_engine)
+        session: Session = await wiring.open_session(
+            wanted.workspace,
+            self._settings,
+            resume=wanted.resume,
+            profile=wanted.profile,
+            demo=wanted.demo,
+            append_system=wanted.append_system,
+            listen=listen,
+        )
+        return session
+
+    async def _hear(self) -> None:
+        while True:
+            await self._chat.hear(await self._events.get())
+            if self._events.empty():
+                await asyncio.sleep(0)
+
+    async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """What a worker raised is shown, never raised."""
+        error = event.worker.error
+        if event.state is not WorkerState.ERROR or error is None:
+            return
+        if event.worker.name == "open":
+            await self._chat.open_failed(error)
+        else:
+            self._chat.say(f"{type(error).__name__}: {error}", "error")
+            if event.worker.name == "hear":
+                self.run_worker(self._hear(), name="hear", group="hear", exit_on_error=False)
+
+    async def on_chat_screen_way_out(self, event: ChatScreen.WayOut) -> None:
+        again, new, demo, leave = WAYS_OUT
+        if event.choice == leave:
+            await self.action_quit()
+            return
+        if event.choice == new:
+            self.wanted = replace(self.wanted, resume=None)
+        elif event.choice == demo:
+            self.wanted = replace(self.wanted, demo=True)
+        elif event.choice != again:
+            self._chat.say(f"{event.choice}: choose one of the answers", "warning")
+            return
+        self._chat.status.tell(trouble="")
+        self._chat.status.rest("starting")
+        self._open()
+
+    # --- other screens
+
+    def on_chat_screen_help_wanted(self) -> None:
+        commands = listed(self.session.commands if self.session is not None else ())
+        self.push_screen(HelpScreen(self.keys, commands, self.keys.problems))
+
+    async def on_chat_screen_quit_wanted(self) -> None:
+        await self.action_quit()
+
+    # --- the end
+
+    async def action_quit(self) -> None:
+        """Write the draft, close the session, leave."""
+        await self._close()
+        self.exit(0)
+
+    async def _close(self) -> None:
+        await self._chat.keep()
+        session, self.session = self.session, None
+        if session is not None:
+            self.farewell = farewell(session)
+            await session.close()
+
+    def _watch_hangup(self) -> None:
+        if not self.is_headless:
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGHUP, signal.SIGTERM):
+                loop.add_signal_handler(number, self._hangup, number)
+
+    def _hangup(self, number: int) -> None:
+        self.run_worker(self._end(number), name="hangup", group="hangup", exit_on_error=False)
+
+    async def _end(self, number: int) -> None:
+        """The terminal is gone, or somebody ends the program: close the session and go, with or without a terminal."""
+        try:
+            await asyncio.wait_for(self._close(), _HANGUP_S)
+        finally:
+            if number == signal.SIGHUP:
+                # nothing can be written to the terminal any more, so its modes are not given back
+                os._exit(128 + number)
+            self.exit(128 + number)
+
+
+def _import_engine() -> Any:
+    """Import the engine without a garbage collection in between: it would stop the loop for tens of milliseconds."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return importlib.import_module("tui_agent.wiring")
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def farewell(session: Session) -> str:
+    """What the shell shows at the end: how to go on, and what the conversation came to. Empty if nothing was said."""
+    context = session.context
+    if not len(context.history):
+        return ""
+    weight = context.weigh()
+    turns = sum(1 for point in context.checkpoints() if point.turn)
+    return (
+        f"tui-agent --resume {session.id}\n"
+        f"{turns} turns, {len(context.records):,} records, {weight.total:,} tokens, {session.folder.path}\n"
+    )
+
+
+def run(
+    *,
+    workspace: Path,
+    settings: Settings,
+    resume: str | None = None,
+    profile: str | None = None,
+    demo: bool = False,
+    append_system: str = "",
+) -> int:
+    """Run the screen until it is left; returns the exit code. On the way out the resume command is printed."""
+    register_keys()
+    app = TuiAgent(Wanted(workspace, resume, profile, demo, append_system), settings)
+    code = app.run()
+    if app.farewell:
+        sys.stdout.write(app.farewell)
+    return code if code is not None else (app.return_code or 0)

@@ -1,0 +1,342 @@
+"""Every key in one table: id, keys, words.
+
+Each action of the screen is a row of `ACTIONS`. Most have a letter that works everywhere after the leader key
+(`ctrl+x g`), some a direct key as well, some a slash command. Footer, help, palette and the screen's bindings
+are read from here, and `[keys]` in settings.toml changes it: `resolve` gives the keys in force and says, in
+words, what in `[keys]` could not be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from textual.binding import Binding
+
+LEADER = "leader"
+"""The id of the leader key itself."""
+
+Group = Literal["Writing", "Chat", "Going back", "Places", "Cards", "Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a key does.
+
+    `words` stand in the footer and the palette, `help` in the help. `letter` is pressed after the leader key,
+    `keys` directly. A `fixed` action's keys belong to the widget that has the focus and cannot be changed.
+    `slash` is its command.
+    """
+
+    id: str
+    words: str
+    help: str
+    group: Group
+    letter: str = ""
+    keys: tuple[str, ...] = ()
+    fixed: bool = False
+    slash: str = ""
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("send", "send", "send the words to the model", "Writing", keys=("enter",), fixed=True),
+    Action(
+        "newline",
+        "new line",
+        "a new line; \\ before Enter does the same",
+        "Writing",
+        keys=("ctrl+j", "alt+enter", "shift+enter"),
+        fixed=True,
+    ),
+    Action(
+        "send_last",
+        "send last",
+        "while the model works: send at the end of the turn (Enter: at the next step)",
+        "Writing",
+        keys=("ctrl+s",),
+        fixed=True,
+    ),
+    Action(
+        "earlier",
+        "earlier words",
+        "at the first or last line: what you sent before",
+        "Writing",
+        keys=("up", "down"),
+        fixed=True,
+    ),
+    Action(
+        "complete",
+        "complete",
+        "take the marked completion of a / command or an @ file",
+        "Writing",
+        keys=("tab",),
+        fixed=True,
+    ),
+    Action(
+        "stop",
+        "stop",
+        "copy a selection; else stop what runs; else clear the draft; else, again, quit",
+        "Chat",
+        keys=("ctrl+c",),
+        fixed=True,
+    ),
+    Action(
+        "leave",
+        "leave",
+        "close what is on top; on a card: later; else stop what runs",
+        "Chat",
+        keys=("escape",),
+        fixed=True,
+    ),
+    Action(
+        "scroll",
+        "scroll",
+        "scroll the chat by a page, from everywhere",
+        "Chat",
+        keys=("pageup", "pagedown"),
+        fixed=True,
+    ),
+    Action("top", "top", "go to the top of the chat", "Chat", keys=("ctrl+home",), fixed=True),
+    Action(
+        "bottom",
+        "newest",
+        "go to the newest line (End too, while the composer is empty)",
+        "Chat",
+        keys=("ctrl+end",),
+        fixed=True,
+    ),
+    Action("copy", "copy answer", "copy the last answer", "Chat", letter="y"),
+    Action(
+        "jump",
+        "jump back",
+        "go back to a checkpoint (Esc Esc too)",
+        "Going back",
+        letter="g",
+        keys=("f6",),
+        slash="revert",
+    ),
+    Action("undo", "undo", "undo the last change of the context", "Going back", letter="u", slash="undo"),
+    Action("redo", "redo", "redo what was undone", "Going back", letter="r", slash="redo"),
+    Action(
+        "inspect",
+        "inspect",
+        "records, checkpoints and backups of this session",
+        "Places",
+        letter="i",
+        keys=("f3",),
+        slash="inspect",
+    ),
+    Action(
+        "card",
+        "next card",
+        "go to the next card that waits (Tab too, while the composer is empty)",
+        "Cards",
+        letter="a",
+        keys=("f7",),
+    ),
+    Action("card.yes", "once", "yes, this once", "Cards", keys=("y",), fixed=True),
+    Action(
+        "card.write",
+        "write a rule",
+        "see the rule that would allow its like",
+        "Cards",
+        keys=("w",),
+        fixed=True,
+    ),
+    Action("card.scope", "scope", "on a rule: this session or settings", "Cards", keys=("s",), fixed=True),
+    Action("card.no", "no", "no", "Cards", keys=("n",), fixed=True),
+    Action("card.tell", "tell why", "no, and tell the model why", "Cards", keys=("t",), fixed=True),
+    Action("card.edit", "edit first", "change the command first", "Cards", keys=("e",), fixed=True),
+    Action("commands", "commands", "find a command", "Program", letter="p", keys=("ctrl+p",)),
+    Action(
+        "help",
+        "keys",
+        "this page (? too, while the composer is empty)",
+        "Program",
+        letter="h",
+        keys=("f1",),
+        slash="help",
+    ),
+    Action("redraw", "redraw", "draw the screen anew", "Program", keys=("ctrl+l",)),
+    Action(
+        "suspend",
+        "suspend",
+        "put the program into the background (fg brings it back)",
+        "Program",
+        keys=("ctrl+z",),
+    ),
+    Action(
+        "quit",
+        "quit",
+        "leave; the session stays on disk",
+        "Program",
+        letter="q",
+        keys=("ctrl+q",),
+        slash="quit",
+    ),
+    Action(LEADER, "more", "then a letter: the actions with a ^x key", "Program", keys=("ctrl+x",)),
+)
+
+BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
+
+_SHORT = {
+    "escape": "Esc", "enter": "Enter", "tab": "Tab", "question_mark": "?", "slash": "/", "pageup": "PgUp",
+    "pagedown": "PgDn", "up": "Up", "down": "Down", "home": "Home", "end": "End", "space": "Space",
+}  # fmt: skip
+
+
+def short(key: str) -> str:
+    """A key as the footer and the help write it: `ctrl+x` -> `^x`, `f6` -> `F6`, `escape` -> `Esc`."""
+    *modifiers, base = key.split("+")
+    text = _SHORT.get(base, base.upper() if base.startswith("f") and base[1:].isdigit() else base)
+    for modifier in reversed(modifiers):
+        text = f"^{text}" if modifier == "ctrl" else f"{modifier}+{text}"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys in force. `problems` say what in `[keys]` could not be used, one sentence each."""
+
+    direct: Mapping[str, tuple[str, ...]]
+    letters: Mapping[str, str]
+    problems: tuple[str, ...] = ()
+    keymap: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def leader(self) -> str:
+        """The leader key."""
+        return self.direct[LEADER][0]
+
+    def letter(self, action: str) -> str:
+        """The letter of an action after the leader key, or `""`."""
+        return next((letter for letter, name in self.letters.items() if name == action), "")
+
+    def shown(self, action: str) -> str:
+        """The one key that is shown for an action: after the leader if it has a letter, else the direct one."""
+        letter = self.letter(action)
+        if letter:
+            return f"{short(self.leader)} {letter}"
+        keys = self.direct.get(action, ())
+        return short(keys[0]) if keys else ""
+
+    def all(self, action: str) -> list[str]:
+        """Every key of an action, as written for a person."""
+        letter = self.letter(action)
+        first = [f"{short(self.leader)} {letter}"] if letter else []
+        return first + [short(key) for key in self.direct.get(action, ())]
+
+
+def screen_bindings() -> list[Binding]:
+    """The bindings of the chat screen, one per action that can be changed, plus the letters after the leader.
+
+    They come before the focused widget's own keys: a text area has a meaning for F6, F7, ctrl+x and ctrl+z too.
+    """
+    made = [
+        Binding(
+            ",".join(action.keys),
+            f"act('{action.id}')",
+            action.words,
+            show=False,
+            priority=True,
+            id=action.id,
+        )
+        for action in ACTIONS
+        if action.keys and not action.fixed
+    ]
+    made += [
+        Binding(key, f"after_leader('{key}')", show=False, priority=True)
+        for key in (*_LETTER_KEYS, "escape", "enter", "tab", "space", "backspace")
+    ]
+    return made
+
+
+_LETTER_KEYS = (
+    *"abcdefghijklmnopqrstuvwxyz0123456789",
+    *(letter.upper() for letter in "abcdefghijklmnopqrstuvwxyz"),
+    "question_mark", "slash", "comma", "full_stop", "left_square_bracket", "right_square_bracket",
+)  # fmt: skip
+
+
+def resolve(changes: Mapping[str, str] | None = None) -> Keys:
+    """The keys in force after `[keys]`: action id -> keys, several separated by commas.
+
+    `ctrl+x z` changes the letter after the leader key, anything else the direct keys. What cannot be used is
+    left as it was and said in `problems`: an unknown id, a fixed one, a key that types a character, and a key
+    that another action has.
+    """
+    direct = {action.id: action.keys for action in ACTIONS if not action.fixed}
+    letters = {action.letter: action.id for action in ACTIONS if action.letter}
+    taken_fixed = {
+        key: action.id for action in ACTIONS if action.fixed for key in action.keys if len(key) > 1
+    }
+    problems: list[str] = []
+    keymap: dict[str, str] = {}
+    for name, value in (changes or {}).items():
+        action = BY_ID.get(name)
+        if action is None:
+            problems.append(f"[keys] {name}: there is no such action; known are {_known()}")
+            continue
+        if action.fixed:
+            problems.append(f"[keys] {name}: its keys cannot be changed")
+            continue
+        keys: list[str] = []
+        for part in filter(None, (part.strip().lower() for part in value.split(","))):
+            lead, _, letter = part.partition(" ")
+            if letter and lead == direct[LEADER][0]:
+                _move_letter(letters, letter.strip(), name, problems)
+            elif _types(part):
+                problems.append(f"[keys] {name}: {part} types a character; use ctrl, alt or a function key")
+            elif part in taken_fixed:
+                problems.append(f"[keys] {name}: {part} belongs to {taken_fixed[part]}")
+            else:
+                keys.append(part)
+        if keys:
+            direct[name] = tuple(keys)
+            keymap[name] = ",".join(keys)
+    problems += _clashes(direct, keymap)
+    return Keys(direct, letters, tuple(problems), keymap)
+
+
+def _move_letter(letters: dict[str, str], letter: str, name: str, problems: list[str]) -> None:
+    holder = letters.get(letter)
+    if len(letter) != 1:
+        problems.append(f"[keys] {name}: after the leader key comes one character, not {letter}")
+    elif holder not in (None, name):
+        problems.append(f"[keys] {name}: {letter} after the leader key belongs to {holder}")
+    else:
+        for old in [old for old, owner in letters.items() if owner == name]:
+            del letters[old]
+        letters[letter] = name
+
+
+def _clashes(direct: dict[str, tuple[str, ...]], keymap: dict[str, str]) -> list[str]:
+    """Take back changed keys that another action has, and say so."""
+    problems = []
+    for name in list(keymap):
+        others = {key: other for other, keys in direct.items() if other != name for key in keys}
+        both = [key for key in direct[name] if key in others]
+        if both:
+            problems += [f"[keys] {name}: {key} belongs to {others[key]}" for key in both]
+            rest = tuple(key for key in direct[name] if key not in others)
+            direct[name] = rest or BY_ID[name].keys
+            keymap[name] = ",".join(direct[name])
+            if not direct[name] or not rest:
+                del keymap[name]
+    return problems
+
+
+def _types(key: str) -> bool:
+    """True for a key that types a character when pressed alone."""
+    *modifiers, base = key.split("+")
+    named = {"space", "enter", "tab", "backspace", "delete"}
+    return not (set(modifiers) - {"shift"}) and (len(base) == 1 or base in named or "_" in base)
+
+
+def _known() -> str:
+    return ", ".join(sorted(_changeable(ACTIONS)))
+
+
+def _changeable(actions: Iterable[Action]) -> list[str]:
+    return [action.id for action in actions if not action.fixed]

@@ -1,0 +1,148 @@
+"""The place above the composer where one card at a time waits: which one, which is armed, who has the focus.
+
+Posts `Chosen` with the answer, and `Left` when the focus should go back to the composer. Which card takes the focus
+when it comes is the screen's to say (`ask(..., take_focus=...)`): only it knows whether somebody is writing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+from textual.message import Message
+
+from tui_agent.ui.cards.approval import ApprovalCard
+from tui_agent.ui.cards.card import Card, ChoiceCard, TextCard
+
+if TYPE_CHECKING:
+    from tui_agent.events import Answer, Question
+
+_KINDS: dict[str, type[Card]] = {"approval": ApprovalCard, "choice": ChoiceCard, "text": TextCard}
+
+
+class Dock(Vertical):
+    """Cards that wait, the front one shown."""
+
+    @dataclass
+    class Chosen(Message):
+        """A person answered."""
+
+        question: Question
+        answer: Answer
+
+    class Left(Message):
+        """The focus goes back to the composer; `words` were being written in a card that is gone."""
+
+        def __init__(self, words: str = "") -> None:
+            super().__init__()
+            self.words = words
+
+    class Changed(Message):
+        """How many cards wait, which one is shown or what it offers is different now."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._waiting: list[Question] = []
+        self._answered = 0
+        self._rows = 10
+        self._card: Card | None = None
+        self.display = False
+
+    @property
+    def waiting(self) -> tuple[Question, ...]:
+        """The questions that wait, the front one first."""
+        return tuple(self._waiting)
+
+    @property
+    def card(self) -> Card | None:
+        """The card that is shown."""
+        return self._card
+
+    @property
+    def has_keys(self) -> bool:
+        """True while the card or its reply line has the focus."""
+        return self._card is not None and self._card.has_focus_within
+
+    def fit(self, rows: int) -> None:
+        """The card that is shown may take so many rows."""
+        self._rows = rows
+        if self._card is not None:
+            self._card.fit(rows)
+
+    async def ask(self, question: Question, *, take_focus: bool) -> None:
+        """Add a question; if none was shown it comes to the front, and takes the focus if it may."""
+        if any(question.id == waiting.id for waiting in self._waiting):
+            return
+        self._waiting.append(question)
+        if self._card is None:
+            self._answered = 0
+            await self._bring(take_focus=take_focus)
+        else:
+            self._count()
+        self.post_message(self.Changed())
+
+    async def settle(self, identity: str) -> None:
+        """A question is settled, here or elsewhere: its card goes, the next comes to the front."""
+        if not any(question.id == identity for question in self._waiting):
+            return
+        front = self._waiting[0].id == identity
+        self._waiting = [question for question in self._waiting if question.id != identity]
+        self._answered += 1
+        if front:
+            focused = self.has_keys
+            words = self._card.words if self._card is not None else ""
+            await self._bring(take_focus=focused)
+            if (focused and self._card is None) or words:
+                self.post_message(self.Left(words))
+        else:
+            self._count()
+        self.post_message(self.Changed())
+
+    async def clear(self) -> None:
+        """No question waits any more."""
+        for question in self.waiting:
+            await self.settle(question.id)
+
+    async def next(self) -> bool:
+        """Give the front card the focus; if it has it, bring the next one. False if no card waits."""
+        if self._card is None:
+            return False
+        if self.has_keys and len(self._waiting) > 1:
+            self._waiting.append(self._waiting.pop(0))
+            await self._bring(take_focus=True)
+        elif not self.has_keys:
+            self.screen.set_focus(self._card)
+        self.post_message(self.Changed())
+        return True
+
+    async def _bring(self, *, take_focus: bool) -> None:
+        if self._card is not None:
+            await self._card.remove()
+            self._card = None
+        self.display = bool(self._waiting)
+        if self._waiting:
+            question = self._waiting[0]
+            card = _KINDS[question.kind](question)
+            self._card = card
+            card.fit(self._rows)
+            self._count()
+            await self.mount(card)
+            if take_focus:
+                self.screen.set_focus(card)
+
+    def _count(self) -> None:
+        if self._card is not None:
+            self._card.place(self._answered + 1, self._answered + len(self._waiting))
+
+    def on_card_answered(self, event: Card.Answered) -> None:
+        event.stop()
+        self.post_message(self.Chosen(event.question, event.answer))
+
+    def on_card_later(self, event: Card.Later) -> None:
+        event.stop()
+        self.post_message(self.Left())
+
+    def on_card_changed(self, event: Card.Changed) -> None:
+        event.stop()
+        self.post_message(self.Changed())

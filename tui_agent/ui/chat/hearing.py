@@ -1,0 +1,81 @@
+"""What the session says, told to the widgets. The transcript hears every event; here the others do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_agent import events as said
+
+if TYPE_CHECKING:
+    from tui_agent.events import Event
+    from tui_agent.ui.chat.screen import ChatScreen
+
+_DOING = {
+    said.TurnStarted: "asking",
+    said.StepStarted: "asking",
+    said.ThinkingDelta: "thinking",
+    said.TextDelta: "answering",
+    said.ToolEnded: "working",
+}
+
+
+class Hearing:
+    """The ears of one chat screen."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+
+    async def hear(self, event: Event) -> None:
+        """Take one event, in the order they were emitted."""
+        screen = self._screen
+        if not isinstance(event, said.Rotated):
+            screen.transcript.feed(event)
+        doing = _DOING.get(type(event))
+        if doing is not None:
+            screen.status.begin(doing)
+        match event:
+            case said.SessionOpened() | said.ModelChanged():
+                screen.status.tell(model=event.model, demo=event.demo, window=event.window)
+            case said.TitleChanged():
+                screen.status.tell(name=event.title)
+            case said.Weighed():
+                screen.status.tell(
+                    total=event.total,
+                    exact=event.exact,
+                    pending=event.pending,
+                    mark=event.mark,
+                    window=event.window,
+                )
+            case said.UsageReported():
+                screen.status.tell(total=event.total, exact=event.total, pending=0, mark="exact")
+            case said.ToolUseDelta():
+                screen.status.begin(f"writing {event.tool}")
+            case said.ToolStarted():
+                screen.status.begin(f"running {event.tool}")
+            case said.RetryWaiting():
+                screen.status.tell(
+                    state=f"try {event.attempt}/{event.attempts} in {event.seconds:.0f} s", since=None
+                )
+            case said.TurnEnded():
+                screen.status.rest()
+                screen.show_keys()
+            case said.QueueChanged():
+                screen.queue_line.show(event.prompts, paused=event.paused)
+                screen.keep_soon()
+            case said.Asked():
+                await screen.ask(event.question)
+            case said.Answered():
+                await screen.dock.settle(event.question)
+            case said.Appended():
+                if screen.panel is not None:
+                    screen.panel.grew()
+            case said.Rotated():
+                screen.rotated(event)
+            case said.LogFailed():
+                screen.status.tell(trouble="not saved")
+            case said.LogRecovered():
+                screen.status.tell(trouble="")
+            case _:
+                pass
+        if isinstance(event, said.TurnStarted):
+            screen.show_keys()

@@ -1,0 +1,181 @@
+"""The first line: who is asked, how full the context is, what is happening.
+
+`StatusLine` takes facts through its methods and draws one row. When the row is too narrow it gives up, in this
+order, the name, the path, the bar and the window size; never the number, the state or the demo model's label.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_agent import literal
+from tui_agent.ui.words import number
+
+if TYPE_CHECKING:
+    from textual.app import RenderResult
+    from textual.timer import Timer
+
+Mark = Literal["exact", "reconciled", "estimated"]
+
+_BAR = 10
+"""Cells of the bar that shows how full the window is."""
+_TICK = 1.0
+"""Seconds between two redraws while something runs."""
+_ROOMY = 100
+"""Columns from which the bar and the path are shown at all."""
+_NAME = 24
+"""Cells that a session's name may take."""
+
+
+def weight(total: int, exact: int, pending: int, mark: Mark) -> str:
+    """The size of the context: the exact number and what is pending on it, or one marked number."""
+    if mark == "exact" and not pending:
+        return number(total)
+    if exact > 0 and mark != "reconciled":
+        sign = "+" if pending >= 0 else "-"
+        return f"{number(exact)} ~{sign}{abs(pending):,}"
+    return number(total, mark if mark != "exact" else "estimated")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the line says. Token figures are None until they are known."""
+
+    name: str = ""
+    path: str = ""
+    model: str = ""
+    demo: bool = False
+    mode: str = "ask"
+    total: int | None = None
+    exact: int = 0
+    pending: int = 0
+    mark: Mark = "estimated"
+    window: int = 0
+    state: str = "starting"
+    since: float | None = None
+    waiting: int = 0
+    trouble: str = ""
+
+
+Part = tuple[str, str]
+"""A text and its style."""
+
+
+def line(facts: Facts, width: int, now: float) -> Content:
+    """The row for `facts`, exactly `width` cells wide unless even what is never given up is wider."""
+    left: dict[str, Part] = {}
+    if facts.name:
+        left["name"] = (literal.one_line(facts.name, _NAME), "bold")
+    if facts.path and width >= _ROOMY:
+        left["path"] = (literal.one_line(facts.path, 40), "$text-muted")
+    if facts.model:
+        left["model"] = (literal.one_line(facts.model, 48), "$text-warning" if facts.demo else "$text-accent")
+    if facts.mode:
+        left["mode"] = (facts.mode, "$text-muted")
+    right: dict[str, Part] = {}
+    if facts.total is not None:
+        right["number"] = (weight(facts.total, facts.exact, facts.pending, facts.mark), "bold")
+        if facts.window > 0:
+            share = facts.total / facts.window
+            right["window"] = (f"/ {facts.window:,}", "$text-muted")
+            right["percent"] = (f"{share:.0%}", _share_style(share))
+            if width >= _ROOMY:
+                right["bar"] = (_bar(share), _share_style(share))
+    right["state"] = _state(facts, now)
+    for part in ("", "name", "path", "bar", "window", "mode", "percent", "model" if not facts.demo else ""):
+        left.pop(part, None)
+        right.pop(part, None)
+        if _length(left) + _length(right) + 4 <= width:
+            break
+    gap = max(2, width - _length(left) - _length(right) - 2)
+    return Content.assemble(" ", *_spaced(left.values(), "  "), " " * gap, *_joined(right), " ")
+
+
+def _state(facts: Facts, now: float) -> Part:
+    if facts.trouble:
+        return literal.one_line(facts.trouble, 30), "bold $text-error"
+    if facts.waiting:
+        return f"{facts.waiting} to answer", "bold $text-warning"
+    if facts.since is not None:
+        return f"{facts.state} {_seconds(now - facts.since)}", "$text-accent"
+    return facts.state, "$text-muted"
+
+
+def _seconds(value: float) -> str:
+    whole = max(0, int(value))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} m {whole % 60:02} s"
+
+
+def _share_style(share: float) -> str:
+    return "$text-error" if share >= 0.85 else "$text-warning" if share >= 0.5 else "$text-muted"
+
+
+def _bar(share: float) -> str:
+    full = min(_BAR, max(0, round(share * _BAR)))
+    return "[" + "=" * full + "-" * (_BAR - full) + "]"
+
+
+def _joined(parts: dict[str, Part]) -> Iterable[Part | str]:
+    """The figures with one space between them, the state two spaces after."""
+    figures = [part for name, part in parts.items() if name != "state"]
+    yield from _spaced(figures, " ")
+    if figures:
+        yield "   "
+    yield parts["state"]
+
+
+def _spaced(parts: Iterable[Part], gap: str) -> Iterable[Part | str]:
+    for index, part in enumerate(parts):
+        if index:
+            yield gap
+        yield part
+
+
+def _length(parts: dict[str, Part]) -> int:
+    gap = 2 if "state" not in parts else 1
+    cells = sum(Content(text).cell_length for text, _ in parts.values())
+    return cells + gap * max(0, len(parts) - 1) + (2 if "state" in parts and len(parts) > 1 else 0)
+
+
+class StatusLine(Widget):
+    """The status line. It redraws when a fact changes and, while something runs, once a second."""
+
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(id=id)
+        self.facts = Facts()
+        self._clock = clock
+        self._timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        self._timer = self.set_interval(_TICK, self.refresh, pause=True)
+
+    def render(self) -> RenderResult:
+        return line(self.facts, self.size.width, self._clock())
+
+    def tell(self, **changes: object) -> None:
+        """Change facts (the names are those of `Facts`) and redraw if something differs."""
+        facts = replace(self.facts, **changes)  # type: ignore[arg-type]
+        if facts != self.facts:
+            self.facts = facts
+            self.refresh()
+        if self._timer is not None:
+            (self._timer.resume if self._ticks else self._timer.pause)()
+
+    @property
+    def _ticks(self) -> bool:
+        return self.facts.since is not None and not self.facts.waiting and not self.facts.trouble
+
+    def begin(self, state: str) -> None:
+        """Something runs from now on: its name and the seconds since are shown."""
+        if self.facts.state != state or self.facts.since is None:
+            self.tell(state=state, since=self._clock())
+
+    def rest(self, state: str = "ready") -> None:
+        """Nothing runs."""
+        self.tell(state=state, since=None)

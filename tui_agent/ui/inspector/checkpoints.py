@@ -1,0 +1,83 @@
+"""The points one can go back to: turns first, the steps inside them below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+from tui_agent import literal
+from tui_agent.ui import words
+from tui_agent.ui.inspector.tab import Key, Tab
+from tui_agent.ui.rows import Cell, Column, Rows
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from tui_agent.context import Checkpoint, Context
+
+_COLUMNS = (Column("", 5, "right"), Column("when", 12), Column("tokens", 8, "right"), Column("your words", 0))
+
+
+class Checkpoints(Tab):
+    """The checkpoints. Enter opens the card that goes back to one."""
+
+    NAME = "Checkpoints"
+
+    def __init__(self, context: Context, *, writable: bool) -> None:
+        rows = Rows(
+            self._cells,
+            columns=_COLUMNS,
+            key=lambda index: self._points[index].uid,
+            text=self._text,
+            empty="No checkpoint yet: each prompt and each step makes one.",
+        )
+        super().__init__(context, rows, writable=writable)
+        self._points: Sequence[Checkpoint] = ()
+        self._turn_of: dict[str, int] = {}
+
+    def detail(self) -> Widget:
+        return Static(markup=False)
+
+    def load(self) -> None:
+        points = self.context.checkpoints()
+        self._turn_of, turn = {}, -1
+        for point in points:
+            turn = point.id if point.turn else turn
+            self._turn_of[point.uid] = turn
+        turns = [point for point in reversed(points) if point.turn]
+        steps = [point for point in reversed(points) if not point.turn]
+        self._points = [*turns, *steps]
+        self.rows.show(self._cells, len(self._points))
+        self.say(Content(f"{len(turns):,} turns, {len(steps):,} steps"))
+
+    def _text(self, index: int) -> str:
+        point = self._points[index]
+        return f"{point.id} {point.words}"
+
+    def _cells(self, index: int) -> Sequence[Cell]:
+        point = self._points[index]
+        turn = self._turn_of[point.uid]
+        if point.turn:
+            said = Content(literal.one_line(point.words, 400))
+        else:
+            said = Content.styled(f"a step of {turn}" if turn >= 0 else "a step", "$text-muted")
+        return (f"{point.id}", words.clock(point.at), words.tokens(point.tokens), said)
+
+    def open(self, index: int) -> None:
+        self.post_message(self.JumpWanted(self._points[index].id))
+
+    def chosen(self, index: int) -> None:
+        """Enter opens the jump card instead of a detail."""
+        if self.writable:
+            self.open(index)
+
+    def keys(self) -> Sequence[Key]:
+        made = [Key("Enter", "go back there", "choose")] if self.writable else []
+        return [*made, Key("/", "filter", "filter")]
+
+    def action_choose(self) -> None:
+        """Go back to the checkpoint under the cursor."""
+        self.rows.action_choose()

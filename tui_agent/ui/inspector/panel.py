@@ -1,0 +1,148 @@
+"""The inspector: what is on disk, where one can go back to, and what every rewrite left.
+
+    Panel
+      TabLine     names of the tabs; Left and Right, or a click, change it
+      Records | Checkpoints | Backups     made when first shown
+
+It posts `Asked` (a command of the session), `JumpWanted`, `KeysChanged`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+from textual.widgets import Static
+
+from tui_agent.ui.inspector.backups import Backups
+from tui_agent.ui.inspector.checkpoints import Checkpoints
+from tui_agent.ui.inspector.records import Records
+from tui_agent.ui.inspector.tab import Key, Tab
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from tui_agent.context import Context
+    from tui_agent.ui.rows import Rows
+
+_KINDS: tuple[type[Records] | type[Checkpoints] | type[Backups], ...] = (Records, Checkpoints, Backups)
+
+
+class Panel(Vertical):
+    """The inspector over one log. Without `writable` it only shows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "turn(-1)", show=False),
+        Binding("right", "turn(1)", show=False),
+    ]
+
+    @dataclass
+    class Asked(Message):
+        """A command of the session: its name and arguments."""
+
+        name: str
+        arguments: tuple[str, ...] = ()
+
+    @dataclass
+    class JumpWanted(Message):
+        """Open the card that goes back to this checkpoint."""
+
+        checkpoint: int
+
+    class KeysChanged(Message):
+        """What can be pressed is different now."""
+
+    def __init__(self, context: Context, *, writable: bool = True, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._source = context
+        self._writable = writable
+        self._at = 0
+        self._tabs: dict[int, Tab] = {}
+        self._names = Static(classes="tabs", markup=False)
+
+    @property
+    def tab(self) -> Tab:
+        """The tab that is shown."""
+        return self._tabs[self._at]
+
+    def compose(self) -> ComposeResult:
+        yield self._names
+        yield self._made(0)
+
+    def _made(self, at: int) -> Tab:
+        tab = self._tabs[at] = _KINDS[at](self._source, writable=self._writable)
+        return tab
+
+    def on_mount(self) -> None:
+        self._show_names()
+
+    def _show_names(self) -> None:
+        parts = []
+        for index, kind in enumerate(_KINDS):
+            shown = index == self._at
+            text = Content.styled(f" {kind.NAME} ", "bold reverse" if shown else "$text-muted")
+            parts.append(text.stylize(Style.from_meta({"tab": index})))
+        self._names.update(Content(" ").join(parts))
+
+    async def show(self, at: int) -> None:
+        """Show a tab by its number from 0 and give its list the focus."""
+        if at == self._at:
+            self.enter()
+            return
+        self.tab.display = False
+        self._at = at
+        if at in self._tabs:
+            self.tab.display = True
+            self.tab.changed()
+        else:
+            await self.mount(self._made(at))
+        self._show_names()
+        self.enter()
+
+    def enter(self) -> None:
+        """Give the list the focus."""
+        self.screen.set_focus(self.tab.rows)
+        self.post_message(self.KeysChanged())
+
+    async def action_turn(self, step: int) -> None:
+        """Show the tab before or after."""
+        await self.show((self._at + step) % len(_KINDS))
+
+    async def on_click(self, event: object) -> None:
+        style = getattr(event, "style", None)
+        index = style.meta.get("tab") if style is not None else None
+        if isinstance(index, int):
+            await self.show(index)
+
+    def grew(self) -> None:
+        """A record was appended."""
+        if self._tabs:
+            self.tab.grew()
+
+    def changed(self) -> None:
+        """The history was rewritten, or marks changed."""
+        if self._tabs:
+            self.tab.changed()
+
+    def offered(self) -> list[Key]:
+        """What can be pressed while the panel has the focus."""
+        return [*self.tab.keys(), Key("Left Right", "tab", "turn(1)")] if self._tabs else []
+
+    def on_tab_asked(self, event: Tab.Asked) -> None:
+        event.stop()
+        self.post_message(self.Asked(event.name, event.arguments))
+
+    def on_tab_jump_wanted(self, event: Tab.JumpWanted) -> None:
+        event.stop()
+        self.post_message(self.JumpWanted(event.checkpoint))
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        event.stop()
+
+    def on_descendant_focus(self) -> None:
+        self.post_message(self.KeysChanged())

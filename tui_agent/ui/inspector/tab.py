@@ -1,0 +1,204 @@
+"""What every tab of the inspector is: a list, and over its lower half the detail of one row when it is open.
+
+Tab
+  Rows
+  Filter     while rows are filtered
+  .detail    one row, opened
+  .sum       a line about all of them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.content import Content
+    from textual.timer import Timer
+    from textual.widget import Widget
+
+    from tui_agent.context import Context
+    from tui_agent.ui.rows import Rows
+
+FOLLOW = 0.25
+"""Seconds between two repaints while the log grows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a tab: as shown, its words, and the tab's action."""
+
+    key: str
+    words: str
+    action: str
+
+
+class Filter(Input):
+    """The words to filter by."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
+
+    class Left(Message):
+        """No filter any more."""
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="words to look for", compact=True, classes="filter")
+        self.cursor_blink = False
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        """After the leader key a letter is no text."""
+        return not getattr(self.screen, "leading", False) and super().check_consume_key(key, character)
+
+    def action_leave(self) -> None:
+        """Take the filter back."""
+        self.post_message(self.Left())
+
+
+class Tab(Vertical):
+    """A tab. `NAME` stands in the panel's first line; `grew` and `changed` say what happened to the log."""
+
+    NAME = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", show=False),
+        Binding("escape", "close_detail", show=False),
+    ]
+
+    @dataclass
+    class Asked(Message):
+        """A command of the session: its name and arguments."""
+
+        name: str
+        arguments: tuple[str, ...] = ()
+
+    @dataclass
+    class JumpWanted(Message):
+        """Open the card that goes back to this checkpoint."""
+
+        checkpoint: int
+
+    def __init__(self, context: Context, rows: Rows, *, writable: bool) -> None:
+        super().__init__(classes="tab")
+        self.context = context
+        self.rows = rows
+        self.writable = writable
+        self._filter = Filter()
+        self._sum = Static(classes="sum", markup=False)
+        self._due: Timer | None = None
+        self._drawn = False
+
+    def compose(self) -> ComposeResult:
+        yield self.rows
+        yield self._filter
+        with Vertical(classes="detail"):
+            yield self.detail()
+        yield self._sum
+
+    def on_mount(self) -> None:
+        self._drawn = True
+        self._filter.display = False
+        self.query_one(".detail").display = False
+        self.changed()
+
+    # --- what a tab says
+
+    def detail(self) -> Widget:
+        """The widget that shows one row."""
+        raise NotImplementedError
+
+    def load(self) -> None:
+        """Read everything anew."""
+        raise NotImplementedError
+
+    def follow(self) -> None:
+        """The log grew."""
+        self.load()
+
+    def open(self, index: int) -> None:
+        """Show the row with that index in the detail."""
+        raise NotImplementedError
+
+    def keys(self) -> Sequence[Key]:
+        """The keys of the row under the cursor."""
+        return ()
+
+    # --- how it follows
+
+    def changed(self) -> None:
+        """The history was rewritten or marks changed."""
+        if self._drawn:
+            self.load()
+            if self.detail_open and self.rows.cursor >= 0:
+                self.open(self.rows.cursor)
+
+    def grew(self) -> None:
+        """A record was appended; the tab follows at most four times a second."""
+        if self._due is None and self._drawn:
+            self._due = self.set_timer(FOLLOW, self._follow)
+
+    def _follow(self) -> None:
+        self._due = None
+        self.follow()
+
+    def say(self, text: Content) -> None:
+        """The line under the list."""
+        self._sum.update(text)
+        self._sum.display = bool(text.plain)
+
+    # --- the detail and the filter
+
+    @property
+    def detail_open(self) -> bool:
+        """True while a row is open."""
+        return self._drawn and bool(self.query_one(".detail").display)
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.chosen(event.index)
+
+    def chosen(self, index: int) -> None:
+        """Enter on a row: open it, or close it again."""
+        detail = self.query_one(".detail")
+        detail.display = not detail.display
+        if detail.display:
+            self.open(index)
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        if self.detail_open and event.index >= 0:
+            self.open(event.index)
+
+    def action_close_detail(self) -> None:
+        """Close what is open; else leave it to the screen."""
+        if self.detail_open:
+            self.query_one(".detail").display = False
+        else:
+            from textual.actions import SkipAction
+
+            raise SkipAction()
+
+    def action_filter(self) -> None:
+        """Filter the rows by words."""
+        self._filter.display = True
+        self.screen.set_focus(self._filter)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.rows.filter(event.value or None)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.screen.set_focus(self.rows)
+
+    def on_filter_left(self, event: Filter.Left) -> None:
+        event.stop()
+        self._filter.clear()
+        self._filter.display = False
+        self.rows.filter(None)
+        self.screen.set_focus(self.rows)

@@ -1,0 +1,54 @@
+"""Figures as a person reads them: sizes, times, token counts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+SIGNS = {"exact": "", "estimated": "~", "reconciled": "≃"}
+"""How sure a count is: exact bare, estimated, or an exact difference shared out by estimate."""
+
+
+class Counted(Protocol):
+    """A count of tokens and how sure it is."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def mark(self) -> str: ...
+
+
+def number(count: int, mark: str = "exact") -> str:
+    """A count of tokens with its mark: exact `18,734`, estimated `~1,204`, reconciled `≃690`."""
+    return f"{SIGNS.get(mark, '~')}{count:,}"
+
+
+def tokens(value: Counted | int | None) -> str:
+    """A count as `number` writes it; nothing where it is not known. A bare count is an exact one."""
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, int) else number(value.count, value.mark)
+
+
+def size(count: int) -> str:
+    """Bytes, in the unit that leaves up to four digits: `812 B`, `2.1 KB`, `18 MB`."""
+    if count < 1000:
+        return f"{count} B"
+    value, units = count / 1000, ["KB", "MB", "GB", "TB"]
+    while value >= 1000 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    return f"{value:.1f} {units[0]}" if value < 10 else f"{value:.0f} {units[0]}"
+
+
+def clock(at: str | None, *, now: datetime | None = None) -> str:
+    """A time in ISO 8601 as local time: `12:04` today, `Nov 29 12:04` before, `2025-11-29` in another year."""
+    if not at:
+        return ""
+    try:
+        moment = datetime.fromisoformat(at).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return ""
+    today = now or datetime.now().astimezone()
+    if moment.date() == today.date():
+        return moment.strftime("%H:%M")
+    return moment.strftime("%b %d %H:%M") if moment.year == today.year else moment.strftime("%Y-%m-%d")
