@@ -31,7 +31,9 @@ _texts = st.one_of(
     ),
     st.text(max_size=8),
 )
-_cache = st.sampled_from([{}, {}, {}, {"cache_control": {"type": "ephemeral"}}, {"cache_control": None}])
+_cache = st.sampled_from(
+    [{}, {}, {}, {"cache_control": {"type": "ephemeral"}}, {"cache_control": None}, {"cache_control": "yes"}]
+)
 _sources = st.one_of(
     st.builds(
         lambda w, h, n: {
@@ -85,8 +87,16 @@ _documents = _block(
         ]
     ),
     title=_odd,
+    citations=_odd,
 )
-_parts = st.one_of(_texts_block, _images, _documents, _odd, st.just({"type": "tool_use", "id": "t1"}))
+_parts = st.one_of(
+    _texts_block,
+    _images,
+    _documents,
+    _odd,
+    st.just({"type": "tool_use", "id": "t1"}),
+    st.just({"type": ["text"]}),
+)
 _results = _block(
     "tool_result",
     tool_use_id=st.one_of(_ids, _ids, _odd),

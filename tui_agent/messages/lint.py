@@ -38,6 +38,7 @@ CONTINUE = "(continue)"
 EARLIER = "[what came before is left out]"
 
 _MAX_BREAKPOINTS = 4
+_BREAKPOINTS = ({"type": "ephemeral"}, {"type": "ephemeral", "ttl": "5m"}, {"type": "ephemeral", "ttl": "1h"})
 _NOT_FROM_ASSISTANT = wellformed.FROM_USER - wellformed.PLAIN
 
 
@@ -243,20 +244,22 @@ def many_images(work: Work) -> None:
 
 
 def breakpoints(work: Work) -> None:
-    """At most 4 cache_control, the newest, and none on thinking."""
+    """At most 4 cache_control, the newest, and none on thinking or inside a result."""
     left = _MAX_BREAKPOINTS
     for draft in reversed(work.drafts):
         for item in reversed(draft.items):
-            parts = item.block.get("content") if item.block["type"] == "tool_result" else None
+            block = item.block
+            parts = block.get("content") if block["type"] == "tool_result" else None
             if isinstance(parts, list) and any("cache_control" in part for part in parts):
-                item.block = {**item.block, "content": [_uncached(part) for part in parts]}
-            if "cache_control" not in item.block:
+                item.block = block = {**block, "content": [_uncached(part) for part in parts]}
+            mark = block.get("cache_control")
+            if mark is None:
                 continue
-            if item.block["type"] in wellformed.SIGNED or not left:
-                work.say(item.record, "a cache_control is left out")
-                item.block = _uncached(item.block)
-            else:
+            if left and block["type"] not in wellformed.SIGNED and mark in _BREAKPOINTS:
                 left -= 1
+            else:
+                work.say(item.record, "a cache_control is left out")
+                item.block = _uncached(block)
 
 
 Rule = Callable[[Work], None]
@@ -269,9 +272,9 @@ RULES: tuple[Rule, ...] = (
     shapes,
     blank_text,
     one_message_a_turn,
-    calls_and_results,
-    one_message_a_turn,
     server_calls,
+    one_message_a_turn,
+    calls_and_results,
     one_message_a_turn,
     ends,
     many_images,

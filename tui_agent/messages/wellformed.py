@@ -37,7 +37,7 @@ MAX_NAME = 128
 """Longest name of a tool, in characters."""
 
 _MAX_DEPTH = 100
-_MAX_BITS = 1024
+_MAX_BITS = 1000
 _NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
@@ -61,6 +61,7 @@ _SOURCES: Mapping[str, tuple[str, ...]] = {
     "blob": ("sha256", "media_type"),
 }
 """The fields, all texts, that each kind of media source needs."""
+_DOCUMENT_FIELDS: Mapping[str, type] = {"title": str, "context": str, "citations": dict}
 _EXTRAS: Mapping[str, tuple[str, ...]] = {"blob": ("bytes", "width", "height")}
 _TYPES: Mapping[str, frozenset[str]] = {
     "image": frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}),
@@ -190,8 +191,8 @@ def _part(part: object, say: Say, *, error: bool) -> Block | None:
     """One block inside a tool result."""
     if isinstance(part, str):
         part = text_block(part)
-    if not isinstance(part, dict) or part.get("type") not in IN_RESULT:
-        kind = part.get("type") if isinstance(part, dict) else None
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(part, dict) or not isinstance(kind, str) or kind not in IN_RESULT:
         say(f"a block of type {kind!r:.40} in a tool result is left out")
         return None
     part = fields(part, verbatim=False)
@@ -214,9 +215,10 @@ def media(block: Block, say: Say) -> Block:
     keep = ("type", *_SOURCES[source["type"]], *_EXTRAS.get(source["type"], ()))
     if any(key not in keep for key in source):
         block = {**block, "source": {key: source[key] for key in keep if key in source}}
-    if any(not isinstance(block.get(key, ""), str) for key in ("title", "context")):
-        block = {k: v for k, v in block.items() if k not in ("title", "context") or isinstance(v, str)}
-    return block
+    wrong = [
+        key for key, kind in _DOCUMENT_FIELDS.items() if key in block and not isinstance(block[key], kind)
+    ]
+    return {key: value for key, value in block.items() if key not in wrong} if wrong else block
 
 
 def left_out(kind: str, fault: str, say: Say) -> Block:
@@ -240,9 +242,9 @@ def _source_fault(kind: str, source: Any) -> str:
     for field in _SOURCES[shape]:
         if is_blank(source.get(field)):
             return f"its source has no {field}"
-    media_type = source.get("media_type")
-    if media_type is not None and media_type not in _TYPES[kind if shape != "text" else "text"]:
-        return f"{media_type!r:.40} cannot be sent"
+    types = _TYPES["text" if shape == "text" else kind]
+    if "media_type" in _SOURCES[shape] and source["media_type"] not in types:
+        return f"{source['media_type']!r:.40} cannot be sent"
     if shape == "base64" and (len(source["data"]) % 4 or _BASE64.fullmatch(source["data"]) is None):
         return "its data is no base64"
     if shape == "url" and not source["url"].startswith(("http://", "https://")):
