@@ -26,6 +26,7 @@ MANY_IMAGES, MANY_EDGE = 20, 2000
 MAX_BREAKPOINTS = 4
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 
 _BODY_FIELDS = frozenset(
@@ -126,7 +127,7 @@ def _not_json(value: Any) -> str:
     while stack:
         item = stack.pop()
         if isinstance(item, str):
-            if any("\ud800" <= c <= "\udfff" for c in item):
+            if _SURROGATE.search(item):
                 return f"lone surrogate in {item[:20]!r}"
         elif isinstance(item, float):
             if not math.isfinite(item):
