@@ -107,8 +107,8 @@ async def _log(
     folder: SessionFolder, context: Context, workspace: Path, *, idle: bool
 ) -> AsyncIterator[Finding]:
     weight = context.weigh()
-    text = f"{len(context.records):,} records, {len(context.history):,} messages, {tokens(weight.total, weight.mark)} tokens"
-    yield Finding("ok", "log", text)
+    held = f"{len(context.records):,} records, {len(context.history):,} messages"
+    yield Finding("ok", "log", f"{held}, {tokens(weight.total, weight.mark)} tokens")
     for damage in context.damage[:_LISTED]:
         yield Finding("note", "damage", f"line {damage.line}: {damage.reason}; kept on disk, not used")
     if len(context.damage) > _LISTED:
@@ -156,7 +156,7 @@ async def _request(folder: SessionFolder, context: Context, workspace: Path) -> 
     except SettingsError:
         settings = Settings()
     try:
-        request, manifest = await preview_request(context, Path(place) if place else workspace, settings)
+        request, _ = await preview_request(context, Path(place) if place else workspace, settings)
     except DoesNotFit as error:
         yield Finding("bad", "next request", str(error))
         return

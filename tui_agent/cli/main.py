@@ -29,6 +29,7 @@ _WRITING = ("revert", "restore", "undo", "redo", "clear", "pin", "unpin", "elide
 _ARGUMENT = {"revert": "N", "restore": "NAME", "pin": "ID", "unpin": "ID", "elide": "ID", "unelide": "ID"}
 
 _FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+_WINDOWS = os.name == "nt"
 
 _EPILOG = """commands (tui-agent COMMAND --help says more):
   tui-agent sessions      list, search, archive, delete and bring back sessions
@@ -41,7 +42,7 @@ Settings and sessions lie in the folder that TUI_AGENT_HOME names, if it is set.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `tui-agent` with these arguments (default: the process's) and return the exit code."""
-    if os.name == "nt":
+    if _WINDOWS:
         sys.stderr.write("tui-agent: Windows is not supported (no process groups, no file locks); use WSL\n")
         return _FAILED
     _settle_streams()

@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from tui_agent.literal import one_line, visible
@@ -24,6 +25,9 @@ _PLAIN_WIDTH = 160
 
 _LEAST_WIDTH = 40
 """Cells: on a narrower terminal lines wrap."""
+
+_LEAST_COLUMN = 8
+"""Cells: a column that shrinks keeps so many."""
 
 _GAP = "  "
 
@@ -42,11 +46,13 @@ class Usage(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Of one that may `shrink` as much is cut as the line is too long."""
+    """A column of a table. Those that may `shrink` are cut when a line is too long, the widest first; of a `tail`
+    column the end stays."""
 
     title: str
     align: Literal["left", "right"] = "left"
     shrink: bool = False
+    tail: bool = False
 
 
 def table(
@@ -57,22 +63,21 @@ def table(
     Cells are foreign text: shown literally and on one line.
     """
     heads = [column if isinstance(column, Column) else Column(column) for column in columns]
-    cells = [[one_line(str(cell)) for cell in row] for row in rows]
-    lines = [[head.title for head in heads], *cells]
+    lines = [[head.title for head in heads], *([one_line(str(cell)) for cell in row] for row in rows)]
     widths = [max(cells_of(line[index]) for line in lines) for index in range(len(heads))]
-    spare = (terminal_width() if width is None else width) - sum(widths) - len(_GAP) * (len(heads) - 1)
-    for index in sorted((i for i, head in enumerate(heads) if head.shrink), key=lambda i: -widths[i]):
-        if spare < 0:
-            least = max(cells_of(heads[index].title), 8)
-            cut = min(-spare, max(widths[index] - least, 0))
-            widths[index] -= cut
-            spare += cut
+    room = (terminal_width() if width is None else width) - len(_GAP) * (len(heads) - 1)
+    shrinking = [index for index, head in enumerate(heads) if head.shrink]
+    while sum(widths) > room and shrinking:
+        widest = max(shrinking, key=lambda index: widths[index])
+        if widths[widest] <= max(_LEAST_COLUMN, cells_of(heads[widest].title)):
+            break
+        widths[widest] -= 1
     text = []
     for line in lines:
         parts = []
-        for cell, room, head in zip(line, widths, heads, strict=True):
-            cell = fit(cell, room)
-            pad = " " * (room - cells_of(cell))
+        for cell, wide, head in zip(line, widths, heads, strict=True):
+            cell = fit(cell, wide, tail=head.tail)
+            pad = " " * (wide - cells_of(cell))
             parts.append(pad + cell if head.align == "right" else cell + pad)
         text.append(_GAP.join(parts).rstrip())
     return "\n".join(text)
@@ -84,17 +89,17 @@ def facts(pairs: Sequence[tuple[str, object]]) -> str:
     return "\n".join(f"{name:<{room}}  {one_line(str(value))}".rstrip() for name, value in pairs)
 
 
-def fit(text: str, room: int) -> str:
-    """`text` in at most `room` cells; cut, it ends in `…`."""
+def fit(text: str, room: int, *, tail: bool = False) -> str:
+    """`text` in at most `room` cells; cut, it ends in `…`, or begins with it if the `tail` is what stays."""
     if cells_of(text) <= room:
         return text
-    used, kept = 0, []
-    for character in text:
+    used, kept = 1, []
+    for character in reversed(text) if tail else text:
         used += _cells(character)
-        if used > room - 1:
+        if used > room:
             break
         kept.append(character)
-    return "".join(kept) + "…"
+    return "…" + "".join(reversed(kept)) if tail else "".join(kept) + "…"
 
 
 def cells_of(text: str) -> int:
@@ -178,3 +183,9 @@ def when(at: str | None) -> str:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def home_short(path: str) -> str:
+    """A path with the user's home folder as `~`."""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path == home or path.startswith(home + "/") else path

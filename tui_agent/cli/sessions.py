@@ -6,7 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.cli.report import Column, Failed, Usage, confirm, say, say_json, size, table, tokens, when
+from tui_agent.cli.report import (
+    Column,
+    Failed,
+    Usage,
+    confirm,
+    home_short,
+    say,
+    say_json,
+    size,
+    table,
+    tokens,
+    when,
+)
 from tui_agent.sessions import garbage
 from tui_agent.sessions.catalog import Catalog, Entry
 from tui_agent.sessions.folder import SessionError
@@ -93,7 +105,7 @@ def _show(entries: Sequence[Entry], *, as_json: bool, nothing: str, places: bool
         Column("TITLE", shrink=True),
     ]
     if places:
-        columns.append(Column("WORKSPACE", shrink=True))
+        columns.append(Column("WORKSPACE", shrink=True, tail=True))
     columns.append(Column("", shrink=True))
     rows = []
     for entry in entries:
@@ -105,7 +117,7 @@ def _show(entries: Sequence[Entry], *, as_json: bool, nothing: str, places: bool
             entry.title,
         ]
         if places:
-            row.append(entry.workspace)
+            row.append(home_short(entry.workspace))
         rows.append([*row, _remarks(entry)])
     say(table(columns, rows))
     return 0
@@ -153,12 +165,12 @@ def _gc(catalog: Catalog, *, everything: bool, yes: bool, as_json: bool) -> int:
             say("nothing to clear away")
         return 0
     if not as_json:
-        rows = [(c.kind, size(c.bytes), c.why, c.path) for c in found]
+        rows = [(c.kind, size(c.bytes), c.why, home_short(str(c.path))) for c in found]
         columns: list[Column | str] = [
             "KIND",
             Column("SIZE", "right"),
             Column("WHY", shrink=True),
-            Column("PATH", shrink=True),
+            Column("PATH", shrink=True, tail=True),
         ]
         say(table(columns, rows))
         if not yes and not confirm(f"delete these {len(found)} ({size(total)}) for good?"):
