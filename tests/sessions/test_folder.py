@@ -131,3 +131,22 @@ def test_blobs_and_outputs_lie_in_the_folder(tmp_path: Path) -> None:
     name = folder.outputs.put_text("long")
     assert (folder.path / "blobs" / digest).read_bytes() == b"image"
     assert (folder.path / "outputs" / name).read_text() == "long"
+
+
+def test_a_session_in_which_nothing_was_said_is_removed_whole(tmp_path: Path) -> None:
+    unused, other = (SessionFolder.create(tmp_path, root=tmp_path / "s") for _ in range(2))
+    unused.events_path.write_text("{}")
+    unused.remove_if_unused()
+    assert not unused.path.exists()
+    other.remove_if_unused()
+    assert not other.path.parent.exists()
+    other.remove_if_unused()
+
+
+@pytest.mark.parametrize("name", ["context.jsonl", "context_1.jsonl", "draft.json", "blobs", "anything"])
+def test_a_session_that_holds_anything_is_kept_as_it_is(tmp_path: Path, name: str) -> None:
+    folder = SessionFolder.create(tmp_path, root=tmp_path / "s", title="Kept")
+    (folder.path / name).touch()
+    folder.remove_if_unused()
+    assert (folder.path / name).exists()
+    assert folder.meta.title == "Kept"

@@ -15,6 +15,7 @@ session.toml.broken when a new one is written.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tomllib
@@ -173,20 +174,18 @@ class SessionFolder:
         return replace(after, damage="")
 
     def remove_if_unused(self) -> None:
-        """Remove the folder of a session in which nothing was said: no log, no backup, no unsent words.
+        """Remove the folder of a session in which nothing was said: no log, no backup, no unsent words, no media.
 
-        Only the files a session begins with are removed; whatever else lies there keeps the folder.
+        Whatever lies there besides the files that a session begins with keeps the folder as it is. A folder that cannot
+        be removed stays; `sessions gc` lists it.
         """
-        kept = (self.draft_path, self.context_path, *self.path.glob("context_*.jsonl"))
-        if any(file.exists() for file in kept):
-            return
-        for file in (self.events_path, self.path / META, self.lock_path):
-            file.unlink(missing_ok=True)
-        for place in (self.path, self.path.parent):
-            try:
-                place.rmdir()
-            except OSError:
-                return
+        begun_with = {self.events_path.name, META, LOCK}
+        with contextlib.suppress(OSError):
+            if {file.name for file in self.path.iterdir()} <= begun_with:
+                for name in begun_with:
+                    (self.path / name).unlink(missing_ok=True)
+                self.path.rmdir()
+                self.path.parent.rmdir()
 
     def _write(self, meta: Meta) -> None:
         import tomli_w
