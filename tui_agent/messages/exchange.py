@@ -8,7 +8,7 @@ goes by that group and not by the id alone, since some programs use an id again 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,15 +39,14 @@ def pairs(history: Sequence[Message]) -> list[Pair]:
     """Every tool_use in order, with the result that counts for it (the first of that id in the following group)."""
     found: list[Pair] = []
     for calls, answers in _groups(history):
-        waiting: dict[object, deque[tuple[int, Block]]] = {}
-        for at in answers:
-            for block in history[at].blocks("tool_result"):
-                waiting.setdefault(block.get("tool_use_id"), deque()).append((at, block))
-        for at in calls:
-            for call in history[at].blocks("tool_use"):
-                queue = waiting.get(call.get("id"))
-                result_at, result = queue.popleft() if queue else (None, None)
-                found.append(Pair(call, at, result, result_at))
+        waiting: dict[str, deque[tuple[int, Block]]] = {}
+        for at, call_id, result in _blocks(history, answers, "tool_result", "tool_use_id"):
+            if call_id is not None:
+                waiting.setdefault(call_id, deque()).append((at, result))
+        for at, call_id, call in _blocks(history, calls, "tool_use", "id"):
+            queue = None if call_id is None else waiting.get(call_id)
+            answer = queue.popleft() if queue else None
+            found.append(Pair(call, at, answer[1], answer[0]) if answer else Pair(call, at))
     return found
 
 
@@ -90,6 +89,17 @@ def exchanges(history: Sequence[Message]) -> list[Exchange]:
         else:
             found.append(Exchange(pair.at, stop, is_open))
     return found
+
+
+def _blocks(
+    history: Sequence[Message], indexes: list[int], kind: str, key: str
+) -> Iterator[tuple[int, str | None, Block]]:
+    """The blocks of a type with their message's index and the call they mean (None where that is no text)."""
+    for at in indexes:
+        for block in history[at].content:
+            if isinstance(block, dict) and block.get("type") == kind:
+                call_id = block.get(key)
+                yield at, call_id if isinstance(call_id, str) else None, block
 
 
 def _groups(history: Sequence[Message]) -> list[tuple[list[int], list[int]]]:
