@@ -1,1 +1,88 @@
-"""The log: context.jsonl and all that is read from it."""
+"""The log of a session on disk, and what it means.
+
+A session's context is a folder of plain files. `context.jsonl` is only ever appended to; what seems to edit history
+either appends a record that changes how the others are read (eliding a result) or rewrites the file in one step, with
+the old one kept whole beside it as `context_<n>.jsonl`. So every such action can be undone.
+
+The file is UTF-8, one JSON object a line, each line ended by a newline. Ids are ULIDs, made once; a record without one
+(other programs' files) is called `L<first 12 hex digits of its line's SHA-256>-<n>`, where n counts equal lines for
+messages and elisions and is the line's number for the rest. Records by `role`:
+
+    _system_prompt   content, blocks (layers: layer, source, bytes [from, to)), memories    the newest counts
+    _tools           sha256, tools: the tool set offered                                    the newest counts
+    _checkpoint      id (from 0 in each file), uid (for ever), at, turn (a person's words follow)
+    user, assistant  content (text or blocks of the Messages API), id, at, and
+                     origin: who wrote a user's record when it was not a person: tool, summary, injection, dmail,
+                     checkpoint, background, repair
+                     model, stop_reason, partial: of an answer; meta, sources: of a result or an injection
+                     pinned, priority, ttl, compressible: marks it was written with
+    _usage           token_count, exact, through (last record of the request), produced (the answer), input, output,
+                     cache_read, cache_write, params (model, max_tokens, thinking), request (its SHA-256)
+    _elide           id, by, reason, items: record, block (without: the whole record), as (text, or null to drop it)
+    _restore_elided  elide, items (without: all)
+    _mark            record, by, and marks: pinned, priority, ...                           the newest of each counts
+    _state           key, value                                                             the newest of each counts
+    _compaction, _rewind   the head record, which ends a rewrite: n, op, at, backup, sha256 and bytes of the backup,
+                     to (uid of the checkpoint gone back to), undo, redo (names of backups, or null), records and
+                     tokens of the backup, head (offset and length of the head in force in the backup), and figures
+                     of the operation
+
+Unknown roles are kept and shown. Kimi CLI's files are read as they are.
+
+What is promised:
+
+- Disk first: a record counts only after its write returned; a failed write leaves the file as long as it was.
+- A torn last line is closed before the next append. A line that is no record is counted with its number and never
+  stops a restore; rewrites leave it in the backup, except undo and redo, which bring a file back byte by byte.
+- A rewrite is one step: killed anywhere, the next process finds the state before or after it.
+- What is in memory equals what a fresh process reads: history, marks, elisions, state, figures, undo, redo.
+- One process writes, any number read. A file that somebody else changed is not written to.
+- Going back to a checkpoint takes with it everything behind, elisions and state too; only marks that a person set on
+  what remains are carried along. Undo after it brings back exactly what was, those marks included or not as they were.
+- Backups are never deleted unless asked; their numbers are never used twice.
+"""
+
+from tui_agent.context.accounting import Weight
+from tui_agent.context.backups import Backup
+from tui_agent.context.blobs import BlobStore, OutputStore
+from tui_agent.context.context import Context
+from tui_agent.context.elisions import Elision
+from tui_agent.context.errors import (
+    ContextError,
+    Holder,
+    LogBusy,
+    LogChanged,
+    LogReadError,
+    LogWriteError,
+    NoSuchBackup,
+    NothingToUndo,
+    ReadOnlyLog,
+)
+from tui_agent.context.projection import Damage, Head
+from tui_agent.context.records import Record
+from tui_agent.context.views import Checkpoint
+from tui_agent.context.writer import Cause, Keep
+
+__all__ = [
+    "Backup",
+    "BlobStore",
+    "Cause",
+    "Checkpoint",
+    "Context",
+    "ContextError",
+    "Damage",
+    "Elision",
+    "Head",
+    "Holder",
+    "Keep",
+    "LogBusy",
+    "LogChanged",
+    "LogReadError",
+    "LogWriteError",
+    "NoSuchBackup",
+    "NothingToUndo",
+    "OutputStore",
+    "ReadOnlyLog",
+    "Record",
+    "Weight",
+]

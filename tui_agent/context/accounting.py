@@ -1,0 +1,351 @@
+"""What the context weighs, in tokens: exact figures, what is pending since, and each record's share.
+
+Exact figures are those of `_usage` records. A record has a *reconciled* figure when it was among what was added
+between two usages of requests that are otherwise the same (model, thinking, prompt, tools, elisions): the exact
+difference is shared out in proportion to the estimates. A difference that is not positive, or not within half and
+double of the estimates, is shared out to nobody. The correction of the estimator is learned from the newest pairs of
+usages. All of it is a function of the log alone, so a fresh process finds the same figures.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.messages.tokens import Estimator, Mark, Tokens
+
+if TYPE_CHECKING:
+    from tui_agent.context.elisions import Elision
+    from tui_agent.context.projection import Projection, Usage
+
+_LEARNED_FROM = 8
+"""So many of the newest pairs of usages correct the estimator."""
+_LOOKED_AT = 32
+
+_LEAST, _MOST = 0.5, 2.0
+"""A difference is shared out if it is between these multiples of the estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What the next request weighs, in tokens: `total` = `exact` + `pending`.
+
+    `exact` is the last exact figure, 0 if there is none; `pending` the estimate of all that changed since, which may be
+    negative. `mark` is that of `total`: exact only if nothing changed since an exact figure. `reduced` says that
+    something was taken out of what `exact` counts.
+    """
+
+    total: int
+    exact: int
+    pending: int
+    mark: Mark
+    reduced: bool = False
+
+
+class Accounting:
+    """The figures of one projection. `model` names the weights of the estimate; "" takes the last request's."""
+
+    def __init__(self, projection: Projection, model: str = "") -> None:
+        self._log = projection
+        self._given = model
+        self._estimator = Estimator(model)
+        self._plain = array("d")
+        self._shares: dict[int, dict[int, int] | None] = {}
+        self._params: dict[int, tuple[object, object]] = {}
+        self._counted = -1
+        self._factor = 1.0
+        self._bounds = array("Q")
+        self._summed: tuple[int, int] = (-1, 0)
+        self._weighed: tuple[int, Weight] | None = None
+
+    # --- what is asked -------------------------------------------------------------------------------------------
+
+    @property
+    def token_count(self) -> int:
+        usages = self._log.usages
+        return usages[-1].count if usages else 0
+
+    @property
+    def factor(self) -> float:
+        """What estimates are multiplied by: exact over estimated, as learned from the newest usages."""
+        self._follow()
+        return self._factor
+
+    def weigh(self) -> Weight:
+        """What the next request weighs."""
+        if self._weighed is not None and self._weighed[0] == self._log.version:
+            return self._weighed[1]
+        self._follow()
+        log = self._log
+        usage = log.usages[-1] if log.usages else None
+        parts = list(self._parts(usage))
+        exact, pending = (usage.count if usage else 0), sum(parts)
+        mark: Mark = "exact" if usage is not None and usage.exact and not parts else "estimated"
+        weight = Weight(exact + pending, exact, pending, mark, any(part < 0 for part in parts))
+        self._weighed = (log.version, weight)
+        return weight
+
+    def tokens(self, index: int) -> Tokens:
+        """What one record weighs as it is sent now; 0 and exact for a record that is not sent."""
+        self._follow()
+        log = self._log
+        if log.prompts and log.prompts[-1] == index:
+            return self.system
+        if log.tools and log.tools[-1] == index:
+            return self.tools
+        if not log.blocks[index]:
+            return Tokens(0, "exact")
+        now = log.elided.get(index, ())
+        pair = self._pair_of(index)
+        if pair is not None and now == self._elided_at(self._bounds[pair], index):
+            share = self._shares_of(pair)
+            produced = self._output(pair, index)
+            if produced is not None:
+                return Tokens(produced, "exact")
+            if share is not None and index in share:
+                return Tokens(share[index], "reconciled")
+        return Tokens(self._estimate(index, now), "estimated")
+
+    @property
+    def system(self) -> Tokens:
+        """What the system prompt in force weighs."""
+        prompts = self._log.prompts
+        return Tokens(self._text(prompts[-1] if prompts else None, "content"), "estimated")
+
+    @property
+    def tools(self) -> Tokens:
+        """What the tool definitions in force weigh."""
+        tools = self._log.tools
+        return Tokens(self._text(tools[-1] if tools else None, "tools"), "estimated")
+
+    @property
+    def unattributed(self) -> int:
+        """The total without what the records, the prompt and the tools account for; may be negative.
+
+        Looks at every record the first time: up to a second for 100 000 messages.
+        """
+        if self._summed[0] != self._log.version:
+            total = self.weigh().total
+            items = sum(self.tokens(index).count for index in self._log.visible)
+            self._summed = (self._log.version, total - items - self.system.count - self.tools.count)
+        return self._summed[1]
+
+    # --- pending ---------------------------------------------------------------------------------------------------
+
+    def _parts(self, usage: Usage | None) -> Iterator[int]:
+        """What changed since the request of a usage, in tokens each; without one, all there is."""
+        log = self._log
+        bound = -1 if usage is None else self._bounds[-1]
+        produced = self._covered_answers(bound)
+        for at in range(bisect_right(log.visible, bound), len(log.visible)):
+            index = log.visible[at]
+            if index not in produced:
+                yield self._estimate(index, log.elided.get(index, ()))
+        touched = {
+            target
+            for event, name, targets in self._events_after(bound)
+            for target, _ in (targets or log.targets(name))
+        }
+        for index in sorted(touched):
+            if index <= bound or index in produced:
+                now, then = log.elided.get(index, ()), self._elided_at(bound, index)
+                if now != then:
+                    yield self._estimate(index, now) - self._estimate(index, then)
+        put_in_front = any(head.op == "prompt" and head.index > bound for head in log.heads)
+        yield from self._changed(log.prompts, "content", bound, fresh=put_in_front)
+        yield from self._changed(log.tools, "tools", bound)
+
+    def _changed(self, indices: list[int], key: str, bound: int, *, fresh: bool = False) -> Iterator[int]:
+        now = indices[-1] if indices else None
+        covered = bisect_right(indices, bound)
+        then = indices[covered - 1] if covered and not fresh else None
+        if now != then:
+            yield self._text(now, key) - self._text(then, key)
+
+    def _covered_answers(self, bound: int) -> set[int]:
+        """Answers that a usage covers though they lie behind its boundary."""
+        usages = self._log.usages
+        return (
+            {usages[at].produced for at in range(max(0, len(usages) - 2), len(usages))} if usages else set()
+        )
+
+    def _events_after(self, bound: int) -> list[tuple[int, str, tuple[tuple[int, Elision], ...]]]:
+        elides = self._log.elides
+        return elides[bisect_right(elides, bound, key=lambda event: event[0]) :]
+
+    def _elided_at(self, bound: int, index: int) -> tuple[Elision, ...]:
+        """The elisions in force on a record when the log was read up to `bound`."""
+        log = self._log
+        if not log.elides or log.elides[-1][0] <= bound:
+            return log.elided.get(index, ())
+        found: tuple[Elision, ...] = ()
+        for event in log.events_on(index):
+            at, name, targets = log.elides[event]
+            if at > bound:
+                break
+            if at in log.restored:
+                items = log.restored[at]
+                found = tuple(
+                    e for e in found if e.elide != name or (items is not None and e.item not in items)
+                )
+            else:
+                found += tuple(elision for target, elision in targets if target == index)
+        return found
+
+    # --- estimates -------------------------------------------------------------------------------------------------
+
+    def _estimate(self, index: int, elisions: tuple[Elision, ...]) -> int:
+        return math.ceil(self._weight(index, elisions) * self._factor)
+
+    def _weight(self, index: int, elisions: tuple[Elision, ...] = ()) -> float:
+        """The uncorrected weight of a message with these elisions; nothing if they leave nothing of it."""
+        if elisions:
+            content = self._log.content(index, elisions)
+            return self._estimator.weigh({"role": "", "content": content}) if content else 0.0
+        plain = self._plain
+        if len(plain) <= index:
+            plain.extend([math.nan] * (len(self._log) - len(plain)))
+        weight = plain[index]
+        if weight != weight:
+            content = self._log.content(index)
+            weight = plain[index] = (
+                self._estimator.weigh({"role": "", "content": content}) if content else 0.0
+            )
+        return weight
+
+    def _text(self, index: int | None, key: str) -> int:
+        if index is None:
+            return 0
+        return math.ceil(self._estimator.weigh(self._log.body(index).get(key)) * self._factor)
+
+    # --- pairs of usages -------------------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Take note of new usages: which records they cover, and what they teach the estimator."""
+        usages = self._log.usages
+        if self._counted == len(usages):
+            return
+        for usage in usages[len(self._bounds) :]:
+            self._bounds.append(max(usage.boundary, self._bounds[-1] if self._bounds else 0))
+        self._counted = len(usages)
+        model = self._given or (str(self._parameters(usages[-1])[0] or "") if usages else "")
+        if model != self._estimator.model:
+            self._estimator = Estimator(model)
+            self._plain = array("d")
+        self._shares.clear()
+        self._summed = (-1, 0)
+        self._factor = self._learn(model)
+
+    def _learn(self, model: str) -> float:
+        usages = self._log.usages
+        found: list[tuple[float, int]] = []
+        for pair in range(len(usages) - 1, max(0, len(usages) - 1 - _LOOKED_AT), -1):
+            if not self._is_extension(pair) or self._parameters(usages[pair])[0] not in (None, model):
+                continue
+            difference = usages[pair].count - usages[pair - 1].count
+            weight = sum(map(self._weight, self._added(pair)))
+            if difference > 0 and weight > 0:
+                found.append((weight, difference))
+            if len(found) == _LEARNED_FROM:
+                break
+        teacher = Estimator(model)
+        for weight, exact in reversed(found):
+            teacher.calibrate(estimated=math.ceil(weight * teacher.factor), exact=exact)
+        return teacher.factor
+
+    def _parameters(self, usage: Usage) -> tuple[object, object]:
+        """Model and thinking of a request, where the usage names them."""
+        known = self._params.get(usage.index)
+        if known is None:
+            params = self._log.body(usage.index).get("params")
+            params = params if isinstance(params, dict) else {}
+            known = self._params[usage.index] = (params.get("model"), params.get("thinking"))
+        return known
+
+    def _is_extension(self, pair: int) -> bool:
+        """True if the request of usage `pair` was that of the one before, with messages added behind."""
+        if pair < 1:
+            return False
+        log = self._log
+        first, second = log.usages[pair - 1], log.usages[pair]
+        if not (first.exact and second.exact) or self._parameters(first) != self._parameters(second):
+            return False
+        low, high = self._bounds[pair - 1], self._bounds[pair]
+
+        def between(indices: list[int]) -> bool:
+            return bisect_right(indices, low) < bisect_right(indices, high)
+
+        return not (
+            between(log.prompts)
+            or between(log.tools)
+            or any(event[0] <= high for event in self._events_after(low)[:1])
+            or any(head.op == "prompt" and low < head.index <= high for head in log.heads)
+        )
+
+    def _added(self, pair: int) -> list[int]:
+        """The messages that usage `pair` covers and the one before does not."""
+        log = self._log
+        low = self._bounds[pair - 1] if pair else -1
+        high = self._bounds[pair]
+        before = {usage.produced for usage in log.usages[max(0, pair - 2) : pair]}
+        messages = log.messages
+        added = [
+            index
+            for index in messages[bisect_right(messages, low) : bisect_right(messages, high)]
+            if index not in before and log.blocks[index]
+        ]
+        produced = log.usages[pair].produced
+        if produced > high and log.blocks[produced]:
+            added.append(produced)
+        return added
+
+    def _pair_of(self, index: int) -> int | None:
+        """The first usage that covers the record."""
+        pair = bisect_left(self._bounds, index)
+        usages = self._log.usages
+        for earlier in range(max(0, pair - 2), min(pair + 1, len(usages))):
+            if usages[earlier].produced == index:
+                return earlier
+        return pair if pair < len(usages) else None
+
+    def _output(self, pair: int, index: int) -> int | None:
+        """The exact figure of an answer, where its usage reports one."""
+        usage = self._log.usages[pair]
+        if usage.produced != index or not usage.exact:
+            return None
+        output: Any = self._log.body(usage.index).get("output")
+        return output if type(output) is int and output >= 0 else None
+
+    def _shares_of(self, pair: int) -> dict[int, int] | None:
+        """The exact difference between two usages, shared out; None if it cannot be."""
+        if pair not in self._shares:
+            self._shares[pair] = self._share_out(pair)
+        return self._shares[pair]
+
+    def _share_out(self, pair: int) -> dict[int, int] | None:
+        if not self._is_extension(pair):
+            return None
+        usages = self._log.usages
+        rest = usages[pair].count - usages[pair - 1].count
+        weights: list[tuple[int, float]] = []
+        for index in self._added(pair):
+            output = self._output(pair, index)
+            if output is None:
+                weights.append((index, self._weight(index)))
+            else:
+                rest -= output
+        total = sum(weight for _, weight in weights)
+        estimate = total * self._factor
+        if rest <= 0 or not _LEAST * estimate <= rest <= _MOST * estimate:
+            return None
+        shares: dict[int, int] = {}
+        running, given = 0.0, 0
+        for index, weight in weights:
+            running += weight
+            upto = round(rest * running / total)
+            shares[index], given = upto - given, upto
+        return shares

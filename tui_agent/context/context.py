@@ -1,0 +1,589 @@
+"""`Context`: a session's log, as one writes and reads it. Beneath are two verbs, `append` and `rotate`; every other
+method that changes something is a name for one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.context import backups as kept
+from tui_agent.context import views
+from tui_agent.context.blobs import BlobStore, OutputStore
+from tui_agent.context.errors import ReadOnlyLog
+from tui_agent.context.projection import Damage, Projection
+from tui_agent.context.records import Record, Source, encode, now, ulid
+from tui_agent.context.writer import Cause, Keep, Writer
+from tui_agent.messages.blocks import Block, Message, text_block
+
+if TYPE_CHECKING:
+    from tui_agent.context.accounting import Weight
+    from tui_agent.context.backups import Backup
+    from tui_agent.context.elisions import Elision
+    from tui_agent.context.log import Durability
+    from tui_agent.context.projection import Head
+    from tui_agent.messages.tokens import Tokens
+
+
+class Context:
+    """The context of one session: everything the model was and will be sent, and how it came to be.
+
+    Reading takes no lock and works on any file of the format, Kimi CLI's included. The first write takes the lease of
+    the folder, which `close` gives back. All methods are called on one event loop.
+
+    Args:
+        path: the context.jsonl; it need not exist.
+        durability: when written records are forced to the disk: `step` when `sync` is called, `record` after each
+            append, `off` never (rewrites always are).
+        model: whose token weights the estimates use; "" takes the model of the last request.
+        on_append: told of each record that is on disk and in the projection.
+        on_rotate: told of each rewrite: the backup that was made, and the operation.
+        read_only: every change raises ReadOnlyLog.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        durability: Durability = "step",
+        model: str = "",
+        on_append: Callable[[Record], None] | None = None,
+        on_rotate: Callable[[Backup, str], None] | None = None,
+        read_only: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self.read_only = read_only
+        self._writer = Writer(
+            self.path,
+            durability=durability,
+            model=model,
+            on_append=on_append,
+            on_rotate=on_rotate,
+            read_only=read_only,
+        )
+        self.blobs = BlobStore(self.path.parent / "blobs")
+        self.outputs = OutputStore(self.path.parent / "outputs")
+
+    @property
+    def _log(self) -> Projection:
+        return self._writer.projection
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    async def restore(self) -> bool:
+        """Read the file (anew); False if it is missing or empty.
+
+        Raises:
+            LogReadError: it is a folder, or cannot be read.
+        """
+        return await self._writer.restore()
+
+    @property
+    def history(self) -> Sequence[Message]:
+        """The messages as they are sent: elisions applied, those with nothing left not among them.
+
+        A lazy sequence that shows the log of now, also later. Blocks are not to be changed.
+        """
+        return views.history(self._log)
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """Every line that is not blank, in the order of the file, damaged ones in their place. Lazy."""
+        return views.records(self._log)
+
+    def record(self, name: str) -> Record:
+        """The record of that id (a checkpoint: its uid).
+
+        Raises:
+            ValueError: there is none.
+        """
+        return self._log.record(self._index(name))
+
+    def _index(self, name: str) -> int:
+        index = self._log.index.get(name)
+        if index is None:
+            raise ValueError(f"There is no record {name!r} in this context.")
+        return index
+
+    @property
+    def system_prompt(self) -> str | None:
+        """The text of the newest system prompt; None if there is none."""
+        return self._log.body(self._log.prompts[-1])["content"] if self._log.prompts else None
+
+    @property
+    def system_layers(self) -> list[dict[str, Any]]:
+        """The layers of the newest system prompt as it was written: layer, source, bytes, and `text`."""
+        return _layers(self._log.body(self._log.prompts[-1])) if self._log.prompts else []
+
+    @property
+    def system_blocks(self) -> list[Block]:
+        """The newest system prompt as API text blocks, one a layer; [] if there is none."""
+        return [text_block(layer["text"]) for layer in self.system_layers]
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        """The newest tool set; None if none was written."""
+        return self._log.body(self._log.tools[-1])["tools"] if self._log.tools else None
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The newest value of each state key (goal, plan, todo, mode, tasks, ledger)."""
+        return MappingProxyType(
+            {key: self._log.body(index)["value"] for key, index in self._log.state.items()}
+        )
+
+    def marks(self, record: str) -> Mapping[str, Any]:
+        """The marks of a record: pinned, priority, ... as it was written with and as changed since.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return MappingProxyType(self._log.effective_marks(self._index(record)))
+
+    def elided(self, record: str) -> list[Elision]:
+        """The elisions in force on a record, oldest first.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return list(self._log.elided.get(self._index(record), ()))
+
+    @property
+    def damage(self) -> list[Damage]:
+        """The lines that are no records, in order."""
+        log = self._log
+        return [
+            Damage(log.lines[index], log.starts[index], log.lengths[index], reason)
+            for index, reason in sorted(log.damage.items())
+        ]
+
+    @property
+    def head(self) -> Head | None:
+        """The newest head record: what the last rewrite did."""
+        return self._log.head
+
+    @property
+    def generation(self) -> int:
+        """Changes with every rewrite and restore."""
+        return self._writer.generation
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, as far as they were read or written here."""
+        return self._log.size
+
+    @property
+    def swept(self) -> Sequence[str]:
+        """Names of files that a killed rewrite had left and that were removed when the lease was taken."""
+        return tuple(self._writer.swept)
+
+    @property
+    def notice(self) -> str:
+        """What should be said once of how the session is guarded; usually empty."""
+        return self._writer.lease.notice
+
+    # --- tokens ----------------------------------------------------------------------------------------------------
+
+    @property
+    def token_count(self) -> int:
+        """The last exact size of the context, in tokens; 0 if there was none."""
+        return self._writer.accounting.token_count
+
+    @property
+    def token_count_with_pending(self) -> int:
+        """The last exact size and the estimate of what changed since: what the next request weighs."""
+        return self.weigh().total
+
+    def weigh(self) -> Weight:
+        """What the next request weighs, and how sure that is."""
+        return self._writer.accounting.weigh()
+
+    def tokens(self, record: str) -> Tokens:
+        """What one record weighs as it is sent now; 0 for one that is not sent.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return self._writer.accounting.tokens(self._index(record))
+
+    def tokens_of(self, record: Record) -> Tokens:
+        """The same for any record, the prompt and the tools in force included."""
+        return self._writer.accounting.tokens(record.index)
+
+    @property
+    def system_tokens(self) -> Tokens:
+        """What the system prompt in force weighs."""
+        return self._writer.accounting.system
+
+    @property
+    def tools_tokens(self) -> Tokens:
+        """What the tool definitions in force weigh."""
+        return self._writer.accounting.tools
+
+    @property
+    def unattributed(self) -> int:
+        """The total without what prompt, tools and records account for: with it the figures always add up.
+
+        May be negative. The first look weighs every record; `measure` does that in a thread before.
+        """
+        return self._writer.accounting.unattributed
+
+    async def measure(self) -> None:
+        """Weigh every record, so that each figure is at hand."""
+        await self._writer.measure()
+
+    @property
+    def model(self) -> str:
+        """Whose token weights the estimates use."""
+        return self._writer.model
+
+    @model.setter
+    def model(self, name: str) -> None:
+        self._writer.use_model(name)
+
+    # --- the two verbs -----------------------------------------------------------------------------------------------
+
+    async def append(self, body: Mapping[str, Any]) -> Record:
+        """Append one record: on disk when this returns (`durability` says how safely), then in the projection.
+
+        Raises:
+            ValueError: it could not be read back; nothing is written. Also for an id that is taken.
+            LogWriteError: the disk refused; nothing is written.
+            LogBusy, LogChanged, ReadOnlyLog: another writer, another file, no right to write.
+        """
+        return (await self._writer.append([body]))[0]
+
+    async def rotate(
+        self, lines: Iterable[Record | Mapping[str, Any]], *, keep: Keep, cause: Cause
+    ) -> Backup:
+        """Rewrite the log in one step; the old file is kept whole as the backup returned.
+
+        The new file holds what `keep` says in front, `lines` (records of the old file, copied byte by byte, or new
+        ones), what `keep` says behind, and the head record. Damaged lines are not copied. Appends that come meanwhile
+        follow; with `keep.after` they go on and are copied.
+
+        Raises:
+            LogWriteError: the disk refused; nothing is changed.
+            ContextError: `keep.generation` is no longer that of the log.
+            LogBusy, LogChanged, ReadOnlyLog: as `append`.
+        """
+        return await self._writer.rotate(lines, keep, cause)
+
+    # --- appending -------------------------------------------------------------------------------------------------
+
+    async def append_message(
+        self, message: Mapping[str, Any] | Message | Sequence[Mapping[str, Any] | Message], **fields: Any
+    ) -> list[Record]:
+        """Append messages in API form, all in one write; `fields` (origin, meta, sources, ...) go into each record.
+
+        A record gets an id and a time unless the message or `fields` name them.
+
+        Raises:
+            ValueError: a role that is not user or assistant, or content that is neither text nor blocks.
+            (and as `append`)
+        """
+        several = [message] if isinstance(message, (Mapping, Message)) else list(message)
+        bodies = [_message_body(item, fields) for item in several]
+        return await self._writer.append(bodies) if bodies else []
+
+    async def write_system_prompt(self, text: str, **fields: Any) -> Record | Backup:
+        """Put a system prompt in force. `fields`: blocks (layers), memories.
+
+        An append, and the record is returned; but a file that has records and no prompt gets it in front: a rewrite
+        (operation `prompt`), and its backup is returned.
+        """
+        body = {"role": "_system_prompt", "content": text, **fields}
+        await self._writer.ready()
+        if self._log.prompts or not len(self._log):
+            return await self.append(body)
+        return await self.rotate([body], keep=Keep(after=0), cause=Cause("prompt"))
+
+    async def write_tools(self, tools: Sequence[Mapping[str, Any]], **fields: Any) -> Record:
+        """Put a tool set in force."""
+        offered = [dict(tool) for tool in tools]
+        canonical = encode({"tools": _sorted(offered)})[len(b'{"tools":') : -len(b"}\n")]
+        body = {"role": "_tools", "sha256": sha256(canonical).hexdigest(), "tools": offered, **fields}
+        return await self.append(body)
+
+    async def update_token_count(self, n: int, **usage: Any) -> Record:
+        """Write down the size of the context, in tokens, as the endpoint counted it.
+
+        `usage`: through (the id of the last record of the request, best the uid of its step's checkpoint; without it
+        everything so far is covered), produced (the id of the answer, which is covered too), input, output,
+        cache_read, cache_write, params, request; `exact=False` for an estimate.
+
+        Raises:
+            ValueError: `n` is negative or absurd.
+        """
+        body: dict[str, Any] = {"role": "_usage", "token_count": n, "exact": True}
+        return await self.append(body | usage)
+
+    async def checkpoint(self, add_user_message: bool = False, *, turn: bool = False) -> int:
+        """Set a bookmark; returns its id. `turn`: a person's words follow.
+
+        `add_user_message` appends, in the same write, a message that tells the model of it (origin `checkpoint`).
+        """
+        await self._writer.ready()
+        number = self._log.next_checkpoint
+        body = {"role": "_checkpoint", "id": number, "uid": ulid(), "at": now(), "turn": turn}
+        bodies: list[Mapping[str, Any]] = [body]
+        if add_user_message:
+            words = {"role": "user", "content": [text_block(f"<system>CHECKPOINT {number}</system>")]}
+            bodies.append(_message_body(words, {"origin": "checkpoint"}))
+        await self._writer.append(bodies)
+        return number
+
+    async def elide(self, items: Iterable[Mapping[str, Any]], *, by: str, reason: str) -> Record:
+        """Leave out, or shorten, what is sent; the records stay as they are.
+
+        Each item names a `record`, its `block` (a place in its content; without it the whole record) and under `as` the
+        text in its place, or None to drop it. In a result the text takes the place of its content.
+
+        Raises:
+            ValueError: no items, or one that names no block of a message.
+        """
+        await self._writer.ready()
+        named = [dict(item) for item in items]
+        if not named:
+            raise ValueError("There is nothing to elide: no items were given.")
+        for item in named:
+            self._check_item(item)
+        return await self.append({"role": "_elide", "id": ulid(), "by": by, "reason": reason, "items": named})
+
+    def _check_item(self, item: dict[str, Any]) -> None:
+        index = self._index(str(item.get("record")))
+        count, block = self._log.blocks[index], item.get("block")
+        if not count:
+            raise ValueError(f"Record {item['record']!r} has no content that could be elided.")
+        if not (block is None or (type(block) is int and 0 <= block < count)):
+            raise ValueError(f"Record {item['record']!r} has blocks 0 to {count - 1}, not {block!r}.")
+        item.setdefault("as", None)
+        if not (item["as"] is None or isinstance(item["as"], str)):
+            raise ValueError(f"What stands in place of {item['record']!r} must be text or None.")
+
+    async def restore_elided(self, elide: str | Record, items: Sequence[int] | None = None) -> Record:
+        """Bring back what an `_elide` record (its id) left out: all, or the items at these places in it.
+
+        Raises:
+            ValueError: there is no such record, or no such item in it.
+        """
+        await self._writer.ready()
+        name = elide.id if isinstance(elide, Record) else elide
+        record = self.record(name)
+        count = len(record.body.get("items", ())) if record.role == "_elide" else 0
+        if not count or any(type(item) is not int or not 0 <= item < count for item in items or ()):
+            raise ValueError(f"Record {name!r} elides {count} items; {items} cannot be brought back.")
+        body: dict[str, Any] = {"role": "_restore_elided", "elide": name}
+        return await self.append(body if items is None else {**body, "items": list(items)})
+
+    async def mark(self, record: str | Record, **marks: Any) -> Record:
+        """Mark a record: pinned, priority, ...; `by` is `user` unless it says `auto`. What a person marked stays
+        marked when the log goes back to a checkpoint behind it.
+
+        Raises:
+            ValueError: there is no such record, or nothing to mark.
+        """
+        await self._writer.ready()
+        name = record.id if isinstance(record, Record) else record
+        self._index(name)
+        if not marks.keys() - {"by"}:
+            raise ValueError(f"No mark was given for {name!r}.")
+        return await self.append({"role": "_mark", "record": name, "by": "user", **marks})
+
+    async def set_state(self, key: str, value: Any) -> Record:
+        """Put a value in force; it goes back and forth with the conversation."""
+        return await self.append({"role": "_state", "key": key, "value": value})
+
+    # --- bookmarks -------------------------------------------------------------------------------------------------
+
+    @property
+    def n_checkpoints(self) -> int:
+        """One above the highest id of a checkpoint: the id that the next one gets."""
+        return self._log.next_checkpoint
+
+    def checkpoints(self) -> Sequence[views.Checkpoint]:
+        """The bookmarks in order. Lazy."""
+        return views.checkpoints(self._log)
+
+    def words_after(self, checkpoint: int | str) -> str:
+        """A person's words, whole, of the turn that begins at the checkpoint (its id or uid); "" if none does.
+
+        Raises:
+            ValueError: there is no such checkpoint.
+        """
+        return views.words_after(self._log, self._log.find_checkpoint(checkpoint))
+
+    # --- rewriting -------------------------------------------------------------------------------------------------
+
+    async def revert_to(self, checkpoint: int | str) -> Backup:
+        """Go back to before the checkpoint (its id or uid): it and what follows is no longer in the log.
+
+        Marks that a person set since then stay, if their record does.
+
+        Raises:
+            ValueError: there is no such checkpoint; nothing is changed.
+            (and as `rotate`)
+        """
+        await self._writer.ready()
+        log = self._log
+        place = log.find_checkpoint(checkpoint)
+        cut = log.checkpoints[place]
+        marks = [
+            log.record(index)
+            for index, target, marks in log.marks
+            if index > cut and 0 <= target < cut and marks.get("by") == "user"
+        ]
+        figures = {"checkpoint": log.numbers[place], "checkpoints": log.next_checkpoint}
+        cause = Cause("revert", to=log.id(cut), figures=figures)
+        return await self.rotate(marks, keep=Keep(before=log.starts[cut]), cause=cause)
+
+    async def clear(self, system_prompt: str | None = None) -> Backup:
+        """Begin anew with the system prompt given (None: the one in force) and the tools in force."""
+        await self._writer.ready()
+        log = self._log
+        lines: list[Record | Mapping[str, Any]] = []
+        if system_prompt is not None:
+            lines.append({"role": "_system_prompt", "content": system_prompt})
+        elif log.prompts:
+            lines.append(log.record(log.prompts[-1]))
+        if log.tools:
+            lines.append(log.record(log.tools[-1]))
+        return await self.rotate(lines, keep=Keep(), cause=Cause("clear"))
+
+    async def restore_backup(self, name: str) -> Backup:
+        """Bring back a backup's content; what is there now becomes a backup itself.
+
+        Raises:
+            NoSuchBackup: there is none of that name.
+            (and as `rotate`)
+        """
+        return await self._writer.replace(name, "restore")
+
+    async def undo(self) -> Backup:
+        """Undo the last rewrite.
+
+        Raises:
+            NothingToUndo: there was none.
+            NoSuchBackup: its backup is no longer kept.
+            (and as `rotate`)
+        """
+        return await self._writer.replace(None, "undo")
+
+    async def redo(self) -> Backup:
+        """Take the last undo back; possible until a message is appended.
+
+        Raises:
+            NothingToUndo, NoSuchBackup: as `undo`.
+            (and as `rotate`)
+        """
+        return await self._writer.replace(None, "redo")
+
+    @property
+    def can_undo(self) -> bool:
+        """True if `undo` has somewhere to lead and its backup is kept."""
+        head = self._log.head
+        return head is not None and self._is_kept(head.undo)
+
+    @property
+    def can_redo(self) -> bool:
+        """True if `redo` has somewhere to lead and its backup is kept."""
+        return self._is_kept(self._log.redo)
+
+    def _is_kept(self, name: str | None) -> bool:
+        return name is not None and self.path.with_name(name).exists()
+
+    # --- backups ---------------------------------------------------------------------------------------------------
+
+    def backups(self) -> list[Backup]:
+        """The files this log was before, newest first; also those that are no longer kept."""
+        return kept.list_backups(self.path, self._log.head)
+
+    async def prune_backups(self, *, keep: int | None = None, max_bytes: int | None = None) -> list[Backup]:
+        """Delete backups, oldest first, until so many and so many bytes are left; pinned ones stay.
+
+        Returns those that are gone.
+        """
+        if self.read_only:
+            raise ReadOnlyLog(self.path)
+        gone = kept.prunable(self.backups(), keep=keep, max_bytes=max_bytes)
+        await self._writer.remove([backup.name for backup in gone])
+        return gone
+
+    async def preview(self, which: int | str) -> Sequence[Message]:
+        """The history as it would be after `revert_to` (a checkpoint's id or uid) or `restore_backup` (a name).
+
+        Raises:
+            ValueError: there is no such checkpoint.
+            NoSuchBackup: there is no such backup.
+        """
+        log = self._log
+        if isinstance(which, str) and which not in log.index:
+            file = kept.find_backup(self.path, which)
+            return views.history(await self._writer.look(lambda: Projection.load(Source(file))))
+        cut = log.checkpoints[log.find_checkpoint(which)]
+        return views.history(await self._writer.look(lambda: log.prefix(cut)))
+
+    # --- the disk ----------------------------------------------------------------------------------------------------
+
+    async def sync(self) -> None:
+        """Force what was appended to the disk (nothing with durability `off`).
+
+        Raises:
+            LogWriteError: the disk does not confirm it, nor a second copy of the file; nothing more is written.
+        """
+        await self._writer.sync()
+
+    async def close(self) -> None:
+        """Sync and give back the lease. Reading goes on working."""
+        await self._writer.close()
+
+
+def _message_body(message: Mapping[str, Any] | Message, fields: Mapping[str, Any]) -> dict[str, Any]:
+    given = dict(message) if isinstance(message, Mapping) else message.api()
+    body = {**given, **fields}
+    role = body.get("role")
+    if role not in ("user", "assistant"):
+        raise ValueError(f"A message is of role user or assistant, not {role!r}.")
+    content = body.get("content")
+    if not (
+        content is None
+        or isinstance(content, str)
+        or (isinstance(content, Sequence) and all(isinstance(block, Mapping) for block in content))
+    ):
+        raise ValueError("A message's content is text or a list of blocks.")
+    ident, at = body.pop("id", None), body.pop("at", None)
+    return {**body, "id": ident or ulid(), "at": at or now()}
+
+
+def _layers(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A prompt cut into its layers; in one piece where the layers do not cover its text in order."""
+    text: str = body["content"]
+    data = text.encode("utf-8", "surrogatepass")
+    whole = [{"layer": "", "source": "", "bytes": [0, len(data)], "text": text}] if text else []
+    blocks = body.get("blocks")
+    if not isinstance(blocks, list) or not blocks:
+        return whole
+    layers, end = [], 0
+    for block in blocks:
+        place = block.get("bytes") if isinstance(block, dict) else None
+        if not (isinstance(place, list) and len(place) == 2 and all(type(n) is int for n in place)):
+            return whole
+        start, stop = place
+        if not end <= start < stop <= len(data) or data[end:start].strip():
+            return whole
+        try:
+            layers.append({"layer": "", "source": "", **block, "text": data[start:stop].decode()})
+        except UnicodeDecodeError:
+            return whole
+        end = stop
+    return layers if not data[end:].strip() else whole
+
+
+def _sorted(value: Any) -> Any:
+    """The same value with the keys of every mapping in order."""
+    if isinstance(value, Mapping):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,642 @@
+"""The lines of a log folded into what they mean: history, prompt, tools, state, marks, elisions, bookmarks.
+
+A projection holds a few numbers for each line and no bodies; those are read from the file when they are looked at.
+`feed` takes one line, whether it comes from a restore or was written just now, so that the live projection and that
+of a fresh process are the same by construction. `prefix` is the projection of the first lines alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tui_agent.context.elisions import Elision, elide, leaves_nothing
+from tui_agent.context.kimi import is_kimi, normalise
+from tui_agent.context.records import (
+    KIMI_PARTS,
+    LARGEST,
+    Damaged,
+    Header,
+    Record,
+    Source,
+    decode,
+    digest_id,
+    parse,
+    salvage,
+    split_bom,
+)
+from tui_agent.messages.blocks import Block, text_block
+
+_CACHE_BYTES = 4 * 1024 * 1024
+"""Decoded bodies are kept up to this many bytes of their lines, so that looking twice does not decode twice."""
+
+_DAMAGED = ""
+_MESSAGES = frozenset({"user", "assistant"})
+MARKS = ("pinned", "priority", "ttl", "compressible")
+"""Marks that a message may carry from the start; `_mark` records change them and may add others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that is not a record: its number from 1, where it lies in bytes, and why it is not one."""
+
+    line: int
+    offset: int
+    length: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The record a rewrite ends with: what was done, the backup it made, and where undo and redo lead."""
+
+    index: int
+    n: int
+    op: str
+    at: str
+    backup: str
+    to: str | None
+    undo: str | None
+    redo: str | None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Usage:
+    """A `_usage` record: `boundary` is the index of the last line it covers, `produced` that of the answer, or -1."""
+
+    index: int
+    count: int
+    exact: bool
+    boundary: int
+    produced: int
+
+
+class Projection:
+    """What a log means, and where each of its lines lies."""
+
+    def __init__(self, source: Source | None = None) -> None:
+        self.source = source
+        self.starts = array("Q")
+        self.lengths = array("Q")
+        self.lines = array("Q")
+        self.roles = array("I")
+        self.origins = array("I")
+        self.blocks = array("I")
+        """Content blocks of a message; 0 for any other line."""
+        self.ids: list[str | None] = []
+        self.index: dict[str, int] = {}
+        self.damage: dict[int, str] = {}
+        self.messages = array("I")
+        """Indices of all messages, and of those that have something left to show."""
+        self.visible = array("I")
+        self.checkpoints = array("I")
+        self.numbers = array("Q")
+        self.next_checkpoint = 0
+        """One above the highest id of a checkpoint."""
+        self.usages: list[Usage] = []
+        self.prompts: list[int] = []
+        self.tools: list[int] = []
+        self.states: list[tuple[int, str]] = []
+        self.marks: list[tuple[int, int, dict[str, Any]]] = []
+        self.elides: list[tuple[int, str, tuple[tuple[int, Elision], ...]]] = []
+        """`_elide` and `_restore_elided` in order: index, id of the elide, targets. Nothing to restore is ()."""
+        self.restored: dict[int, frozenset[int] | None] = {}
+        """For the index of a `_restore_elided`: which items; None is all."""
+        self._elide_at: dict[str, tuple[tuple[int, Elision], ...]] = {}
+        self._events_on: dict[int, list[int]] = {}
+        self.heads: list[Head] = []
+        self.state: dict[str, int] = {}
+        self.marked: dict[int, dict[str, Any]] = {}
+        self.elided: dict[int, tuple[Elision, ...]] = {}
+        self.next_line = 1
+        self.size = 0
+        self.torn = False
+        """True if the last line has no newline."""
+        self.version = 0
+        """Changes with every line: who keeps figures by it knows when to count again."""
+        self._names: list[str] = [_DAMAGED]
+        self._codes: dict[str, int] = {_DAMAGED: 0}
+        self._same: dict[str, int] = {}
+        self._live = True
+        self._cache: OrderedDict[int, dict[str, Any]] = OrderedDict()
+        self._cached = 0
+        self._lock = threading.Lock()
+        self._handlers: dict[str, Callable[[int, Header, bytes], None]] = {
+            "_checkpoint": self._checkpoint,
+            "_usage": self._usage,
+            "_system_prompt": self._prompt,
+            "_tools": self._tools,
+            "_state": self._state,
+            "_mark": self._mark,
+            "_elide": self._elide,
+            "_restore_elided": self._restore_elided,
+            "_compaction": self._head,
+            "_rewind": self._head,
+        }
+
+    # --- taking lines ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, source: Source) -> Projection:
+        """The projection of a whole file; blocks (call it in a thread)."""
+        self = cls(source)
+        self._live = False
+        feed = self.feed
+        for offset, block, ended in source.blocks():
+            sound = block.isascii() or _is_utf8(block)
+            for line in block.split(b"\n"):
+                feed(line, offset, sound=sound)
+                offset += len(line) + 1
+            self.size = offset if ended else offset - 1
+            self.torn = not ended
+        self._settle()
+        return self
+
+    def feed(self, line: bytes, offset: int, *, sound: bool = True) -> int:
+        """Take the next line (without its newline), which lies at `offset`; `sound` if it is known to be UTF-8.
+
+        Returns its index, or -1 for a blank line, which is nothing.
+        """
+        number = self.next_line
+        self.next_line = number + 1
+        index = len(self.starts)
+        code, name, blocks, origin = 0, None, 0, 0
+        try:
+            header = parse(line) if sound or _is_utf8(line) else salvage(line)
+            role = header.role
+            if role in _MESSAGES and type(header.id) is str and header.tool_calls is None:
+                content = header.content
+                blocks = len(content) if type(content) is list else (1 if content else 0)
+                name = header.id
+                if name in self.index:
+                    name = self._local_id(line)
+                if header.origin is not None:
+                    origin = self._code(header.origin)
+                if type(content) is list and any(part.type in KIMI_PARTS for part in content):
+                    blocks, origin = self._kimi(line)[1:]
+                code = self._codes.get(role) or self._code(role)
+                self._take_message(index, blocks)
+            elif role in _MESSAGES or role == "tool":
+                role, blocks, origin = self._kimi(line)
+                name = header.id if type(header.id) is str and header.id not in self.index else None
+                name = name or self._local_id(line)
+                code = self._code(role)
+                self._take_message(index, blocks)
+            else:
+                own = header.uid if role == "_checkpoint" else header.id
+                name = own if type(own) is str and own not in self.index else None
+                if role == "_elide" and name is None:
+                    header.id = name = self._local_id(line)
+                handler = self._handlers.get(role)
+                if handler is not None:
+                    handler(index, header, line)
+                code = self._code(role)
+        except Damaged as error:
+            if not line.strip(b" \t\r"):
+                return -1
+            self.damage[index] = str(error)
+            code, name, blocks, origin = 0, None, 0, 0
+        self._add(line, offset, number, code, name, blocks, origin)
+        return index
+
+    def _add(
+        self, line: bytes, offset: int, number: int, code: int, name: str | None, blocks: int, origin: int
+    ) -> None:
+        bom = split_bom(line)
+        self.starts.append(offset + bom)
+        self.lengths.append(len(line) - bom)
+        self.lines.append(number)
+        self.roles.append(code)
+        self.origins.append(origin)
+        self.blocks.append(blocks)
+        if name is not None:
+            self.index[name] = len(self.ids)
+        self.ids.append(name)
+        self.version += 1
+
+    def _code(self, name: str) -> int:
+        code = self._codes.get(name)
+        if code is None:
+            code = self._codes[name] = len(self._names)
+            self._names.append(name)
+        return code
+
+    def _local_id(self, line: bytes) -> str:
+        """An id for a record without one: the same in every process that reads the same lines before it."""
+        stem = digest_id(line, 0)[:-2]
+        n = self._same.get(stem, 0) + 1
+        while f"{stem}-{n}" in self.index:
+            n += 1
+        self._same[stem] = n
+        return f"{stem}-{n}"
+
+    def _kimi(self, line: bytes) -> tuple[str, int, int]:
+        """Role, number of blocks and origin of a message that may be in Kimi CLI's dialect."""
+        body = _in_our_form(decode(line))
+        role = body.get("role")
+        content = body.get("content")
+        origin = body.get("origin")
+        blocks = len(content) if isinstance(content, list) else (1 if content else 0)
+        return (
+            "assistant" if role == "assistant" else "user",
+            blocks,
+            self._code(origin) if isinstance(origin, str) else 0,
+        )
+
+    def _take_message(self, index: int, blocks: int) -> None:
+        self.messages.append(index)
+        if blocks and self._live:
+            self.visible.append(index)
+
+    # --- one kind of record each ---------------------------------------------------------------------------------
+
+    def _checkpoint(self, index: int, header: Header, line: bytes) -> None:
+        number = header.id
+        if type(number) is not int or not 0 <= number < LARGEST:
+            raise Damaged("it is a checkpoint without a readable id")
+        self.checkpoints.append(index)
+        self.numbers.append(number)
+        self.next_checkpoint = max(self.next_checkpoint, number + 1)
+
+    def _usage(self, index: int, header: Header, line: bytes) -> None:
+        count = header.token_count
+        if count is None or not 0 <= count < LARGEST:
+            raise Damaged("it is a usage without a readable token count")
+        boundary = self.index.get(header.through, -1) if header.through else -1
+        produced = self.index.get(header.produced, -1) if header.produced else -1
+        if boundary < 0:
+            boundary = index
+        elif produced > boundary:
+            boundary = self._step_start(boundary, produced)
+        self.usages.append(Usage(index, count, header.exact is not False, boundary, produced))
+
+    def _step_start(self, boundary: int, produced: int) -> int:
+        """The index up to which a request that ended with the record at `boundary` had read the log.
+
+        What stands between its last message and the checkpoint of its step (an elision, a changed prompt) shaped it;
+        what came after that checkpoint, while the answer was on its way, did not.
+        """
+        at = bisect_left(self.checkpoints, produced) - 1
+        if at < 0 or self.checkpoints[at] <= boundary:
+            return boundary
+        step = self.checkpoints[at]
+        after = bisect_right(self.messages, boundary)
+        return boundary if after < len(self.messages) and self.messages[after] < step else step
+
+    def _prompt(self, index: int, header: Header, line: bytes) -> None:
+        if not isinstance(header.content, str):
+            raise Damaged("it is a system prompt without text")
+        self.prompts.append(index)
+
+    def _tools(self, index: int, header: Header, line: bytes) -> None:
+        tools = decode(line).get("tools")
+        if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+            raise Damaged("it is a tool set without a list of tools")
+        self.tools.append(index)
+
+    def _state(self, index: int, header: Header, line: bytes) -> None:
+        body = decode(line)
+        key = body.get("key")
+        if not isinstance(key, str) or "value" not in body:
+            raise Damaged("it is a state without a key and a value")
+        self.states.append((index, key))
+        self.state[key] = index
+
+    def _mark(self, index: int, header: Header, line: bytes) -> None:
+        body = decode(line)
+        target = body.get("record")
+        if not isinstance(target, str):
+            raise Damaged("it is a mark that names no record")
+        self._apply_mark(
+            index,
+            self.index.get(target, -1),
+            {k: v for k, v in body.items() if k not in ("role", "record", "id", "at")},
+        )
+
+    def _apply_mark(self, index: int, target: int, marks: dict[str, Any]) -> None:
+        self.marks.append((index, target, marks))
+        if target >= 0:
+            self.marked[target] = self.marked.get(target, {}) | marks
+
+    def _elide(self, index: int, header: Header, line: bytes) -> None:
+        body = decode(line)
+        items = body.get("items")
+        if not isinstance(items, list):
+            raise Damaged("it is an elision without a list of items")
+        name = str(header.id)
+        by, reason = str(body.get("by", "")), str(body.get("reason", ""))
+        targets: list[tuple[int, Elision]] = []
+        for place, item in enumerate(items):
+            if not isinstance(item, dict):
+                continue
+            target = self._message_at(item.get("record"))
+            block, placeholder = item.get("block"), item.get("as")
+            if target < 0 or not (block is None or (type(block) is int and 0 <= block < self.blocks[target])):
+                continue
+            if placeholder is None or isinstance(placeholder, str):
+                targets.append((target, Elision(name, place, block, placeholder, by, reason)))
+        self._apply_elide(index, name, tuple(targets))
+
+    def _message_at(self, name: object) -> int:
+        index = self.index.get(name, -1) if isinstance(name, str) else -1
+        return index if index >= 0 and self.blocks[index] else -1
+
+    def _apply_elide(self, index: int, name: str, targets: tuple[tuple[int, Elision], ...]) -> None:
+        self._elide_at[name] = targets
+        self._note_event(index, name, targets)
+        changed = dict(self.elided) if self._live else self.elided
+        for target, elision in targets:
+            changed[target] = (*changed.get(target, ()), elision)
+        self._use_elisions(changed, {target for target, _ in targets})
+
+    def _restore_elided(self, index: int, header: Header, line: bytes) -> None:
+        body = decode(line)
+        name, items = body.get("elide"), body.get("items")
+        if not isinstance(name, str) or not (items is None or isinstance(items, list)):
+            raise Damaged("it brings back an elision without naming it")
+        chosen = None if items is None else frozenset(item for item in items if type(item) is int)
+        self._apply_restore(index, name, chosen)
+
+    def _apply_restore(self, index: int, name: str, items: frozenset[int] | None) -> None:
+        self._note_event(index, name, ())
+        self.restored[index] = items
+        changed = dict(self.elided) if self._live else self.elided
+        touched = {target for target, _ in self.targets(name)}
+        for target in touched:
+            left = tuple(
+                e
+                for e in changed.get(target, ())
+                if e.elide != name or (items is not None and e.item not in items)
+            )
+            if left:
+                changed[target] = left
+            else:
+                changed.pop(target, None)
+        self._use_elisions(changed, touched)
+
+    def _note_event(self, index: int, name: str, targets: tuple[tuple[int, Elision], ...]) -> None:
+        for target in {target for target, _ in targets or self.targets(name)}:
+            self._events_on.setdefault(target, []).append(len(self.elides))
+        self.elides.append((index, name, targets))
+
+    def targets(self, elide: str) -> tuple[tuple[int, Elision], ...]:
+        """What the `_elide` record of that id names: indices of records, and the items on them."""
+        return self._elide_at.get(elide, ())
+
+    def events_on(self, index: int) -> list[int]:
+        """The places in `elides` of what was elided or brought back of a record."""
+        return self._events_on.get(index, [])
+
+    def _use_elisions(self, elided: dict[int, tuple[Elision, ...]], touched: set[int]) -> None:
+        """Put elisions in force and keep `visible` in step; views handed out before keep what they saw."""
+        self.elided = elided
+        if not self._live:
+            return
+        visible = self.visible[:]
+        for target in touched:
+            at = bisect_left(visible, target)
+            shown = at < len(visible) and visible[at] == target
+            if self._is_empty(target):
+                if shown:
+                    del visible[at]
+            elif not shown:
+                visible.insert(at, target)
+        self.visible = visible
+
+    def _settle(self) -> None:
+        """All lines are taken in bulk: find out what is left to show; from now on changes are made in copies."""
+        elided = self.elided
+        self.visible = array(
+            "I", [i for i in self.messages if self.blocks[i] and not (i in elided and self._is_empty(i))]
+        )
+        self._live = True
+
+    def _is_empty(self, index: int) -> bool:
+        """True if elisions leave nothing of the message."""
+        return leaves_nothing(self.elided.get(index, ()), self.blocks[index])
+
+    def _head(self, index: int, header: Header, line: bytes) -> None:
+        body = decode(line)
+        n, op, backup = body.get("n"), body.get("op"), body.get("backup")
+        if (
+            type(n) is not int
+            or not 0 <= n < LARGEST
+            or not isinstance(op, str)
+            or not isinstance(backup, str)
+        ):
+            raise Damaged("it is the head of a rewrite without number, operation or backup")
+        text = {
+            key: body[key] if isinstance(body.get(key), str) else None for key in ("at", "to", "undo", "redo")
+        }
+        known = {"role", "n", "op", "backup", "id", *text}
+        figures = {key: value for key, value in body.items() if key not in known}
+        self.heads.append(
+            Head(index, n, op, text["at"] or "", backup, text["to"], text["undo"], text["redo"], figures)
+        )
+
+    # --- a prefix ------------------------------------------------------------------------------------------------
+
+    def prefix(self, count: int) -> Projection:
+        """The projection of the first `count` lines, as a fresh restore of them would build it."""
+        other = Projection(self.source)
+        other._live = False
+        for name in ("starts", "lengths", "lines", "roles", "origins", "blocks"):
+            setattr(other, name, getattr(self, name)[:count])
+        other.ids = self.ids[:count]
+        other.index = {name: index for index, name in enumerate(other.ids) if name is not None}
+        other.damage = {index: reason for index, reason in self.damage.items() if index < count}
+        other._names, other._codes = self._names, self._codes
+        other.messages = self.messages[: bisect_left(self.messages, count)]
+        cut = bisect_left(self.checkpoints, count)
+        other.checkpoints, other.numbers = self.checkpoints[:cut], self.numbers[:cut]
+        other.next_checkpoint = max(other.numbers, default=-1) + 1
+        other.usages = self.usages[: bisect_left(self.usages, count, key=lambda usage: usage.index)]
+        other.prompts = self.prompts[: bisect_left(self.prompts, count)]
+        other.tools = self.tools[: bisect_left(self.tools, count)]
+        other.states = [item for item in self.states if item[0] < count]
+        other.state = {key: index for index, key in other.states}
+        other.heads = [head for head in self.heads if head.index < count]
+        for index, target, marks in self.marks:
+            if index < count:
+                other._apply_mark(index, target, marks)
+        for index, name, targets in self.elides:
+            if index >= count:
+                break
+            if index in self.restored:
+                other._apply_restore(index, name, self.restored[index])
+            else:
+                other._apply_elide(index, name, targets)
+        other._same = _counted(other.ids)
+        if count:
+            other.next_line = self.lines[count - 1] + 1
+            other.size = min(self.starts[count - 1] + self.lengths[count - 1] + 1, self.size)
+            other.torn = self.torn and other.size == self.size
+        other.version = count
+        other._settle()
+        return other
+
+    @property
+    def is_compact(self) -> bool:
+        """True if every byte of the file belongs to a record: no damage, no blank lines, nothing torn."""
+        return (
+            not self.damage
+            and not self.torn
+            and self.size == sum(self.lengths) + len(self.lengths)
+            and self.next_line == len(self.lines) + 1
+        )
+
+    # --- looking -------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def role(self, index: int) -> str:
+        return self._names[self.roles[index]]
+
+    def origin(self, index: int) -> str | None:
+        return self._names[self.origins[index]] or None
+
+    def id(self, index: int) -> str:
+        name = self.ids[index]
+        return name if name is not None else digest_id(self.raw(index), self.lines[index])
+
+    def raw(self, index: int) -> bytes:
+        return self.source.read(self.starts[index], self.lengths[index]) if self.source else b""
+
+    def record(self, index: int) -> Record:
+        return Record(self, index)
+
+    def body(self, index: int) -> dict[str, Any]:
+        """The record at `index`, normalised; {} for a damaged line."""
+        with self._lock:
+            body = self._cache.get(index)
+            if body is not None:
+                self._cache.move_to_end(index)
+                return body
+        if index in self.damage:
+            return {}
+        body = decode(self.raw(index))
+        if self.blocks[index]:
+            body = _in_our_form(body)
+        size = self.lengths[index]
+        if size <= _CACHE_BYTES // 4:
+            with self._lock:
+                if index not in self._cache:
+                    self._cache[index] = body
+                    self._cached += size
+                while self._cached > _CACHE_BYTES:
+                    old, _ = self._cache.popitem(last=False)
+                    self._cached -= self.lengths[old]
+        return body
+
+    def content(self, index: int, elisions: tuple[Elision, ...] = ()) -> list[Block]:
+        """The blocks of a message with elisions applied."""
+        content = self.body(index).get("content")
+        blocks: list[Block]
+        if isinstance(content, str):
+            blocks = [text_block(content)] if content else []
+        else:
+            blocks = list(content) if isinstance(content, list) else []
+        return elide(blocks, elisions) if elisions else blocks
+
+    def is_words(self, index: int) -> bool:
+        """True for a person's words."""
+        return self.role(index) == "user" and not self.origins[index]
+
+    @property
+    def head(self) -> Head | None:
+        return self.heads[-1] if self.heads else None
+
+    @property
+    def redo(self) -> str | None:
+        """The backup that redo leads to; None after a message behind the head."""
+        head = self.head
+        if head is None or (self.messages and self.messages[-1] > head.index):
+            return None
+        return head.redo
+
+    def ranges(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Where the undamaged lines from index `first` to before `last` lie, with their newlines: (offset, length)."""
+        if first >= last:
+            return []
+        if self.is_compact:
+            start = self.starts[first]
+            return [(start, self.starts[last - 1] + self.lengths[last - 1] + 1 - start)]
+        found: list[tuple[int, int]] = []
+        for index in range(first, last):
+            if index in self.damage:
+                continue
+            start, length = self.starts[index], self.lengths[index] + 1
+            if found and sum(found[-1]) == start:
+                found[-1] = (found[-1][0], found[-1][1] + length)
+            else:
+                found.append((start, length))
+        return found
+
+    def extend(self, line: bytes, offset: int) -> int:
+        """`feed` for a whole line at the end of the file."""
+        index = self.feed(line, offset)
+        self.size = offset + len(line) + 1
+        self.torn = False
+        return index
+
+    def find_checkpoint(self, which: int | str) -> int:
+        """The place in `checkpoints` of the one with that id (the newest, if several have it) or uid.
+
+        Raises:
+            ValueError: there is none; the message names the valid ids.
+        """
+        if isinstance(which, int) and not isinstance(which, bool):
+            for place in range(len(self.numbers) - 1, -1, -1):
+                if self.numbers[place] == which:
+                    return place
+        elif isinstance(which, str):
+            for place in range(len(self.checkpoints) - 1, -1, -1):
+                if self.id(self.checkpoints[place]) == which:
+                    return place
+        raise ValueError(f"There is no checkpoint {which!r} in this context. {self._valid_checkpoints()}")
+
+    def _valid_checkpoints(self) -> str:
+        if not self.numbers:
+            return "It has none."
+        there = set(self.numbers)
+        low, high = min(there), max(there)
+        missing = high - low + 1 - len(there)
+        gaps = f", without {missing} that cannot be read" if missing else ""
+        return f"Valid ids: {low} to {high}{gaps}."
+
+    def effective_marks(self, index: int) -> dict[str, Any]:
+        """The marks of a record: those it was written with, changed by `_mark` records."""
+        body = self.body(index)
+        own = {key: body[key] for key in MARKS if key in body}
+        return own | self.marked.get(index, {})
+
+
+def _in_our_form(body: dict[str, Any]) -> dict[str, Any]:
+    if not is_kimi(body):
+        return body
+    forms = normalise(body)
+    return forms[0] if forms else {**body, "content": []}
+
+
+def _counted(ids: list[str | None]) -> dict[str, int]:
+    """How often each `L...` id was given, by its stem."""
+    same: dict[str, int] = {}
+    for name in ids:
+        if name is not None and name[0:1] == "L" and name[13:14] == "-" and name[14:].isdigit():
+            same[name[:13]] = max(same.get(name[:13], 0), int(name[14:]))
+    return same
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,385 @@
+"""A line of context.jsonl: read as little of it as is needed, written whole.
+
+Reading has two steps. `parse` reads the header of a line (who, which id, the shape of the content) with a typed
+decoder that skips the rest; what that refuses is tried once more with Python's lenient decoder before it is called
+damaged. `decode` reads the whole line when somebody looks at it, and takes every line that `parse` took.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence, Set
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tui_agent.literal import clean
+
+if TYPE_CHECKING:
+    from tui_agent.context.projection import Projection
+
+KIMI_PARTS = frozenset({"think", "image_url", "audio_url", "video_url", "audio", "video"})
+"""Types of content parts that only Kimi CLI's dialect has."""
+
+LARGEST = 2**53
+"""Counts and ids at or above this are damage: no program writes them and not every JSON reader keeps them."""
+
+_DEEPEST = 200
+"""Levels of nesting that are kept; what lies deeper is named in a word, since no consumer could walk it."""
+_TOO_DEEP = "[nested too deeply]"
+
+_LONG_NUMBER = 4300
+"""Digits from which on Python refuses to read an integer (its guard against quadratic time)."""
+_DIGITS = re.compile(rb"[0-9]{%d}" % (_LONG_NUMBER + 1))
+_DIGIT = frozenset(b"0123456789")
+_SAMPLE = 2048
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Damaged(ValueError):
+    """The line is not a record; the message says why."""
+
+
+class Part(msgspec.Struct, gc=False):
+    """What the header reads of a block."""
+
+    type: str
+
+
+class Header(msgspec.Struct, gc=False):
+    """What is read of every line: who wrote it, what it is called, the shape of its content, and figures."""
+
+    role: str
+    id: int | str | None = None
+    uid: str | None = None
+    origin: str | None = None
+    content: str | list[Part] | None = None
+    tool_calls: msgspec.Raw | None = None
+    token_count: int | None = None
+    exact: bool | None = None
+    through: str | None = None
+    produced: str | None = None
+
+
+_header = msgspec.json.Decoder(Header).decode
+_generic = msgspec.json.Decoder().decode
+
+
+def parse(line: bytes) -> Header:
+    """The header of a line (without its newline).
+
+    Raises:
+        Damaged: it is not a JSON object, not UTF-8, has no role or content of an unknown shape.
+    """
+    if len(line) > _LONG_NUMBER and _may_hold_long_number(line):
+        return salvage(line)
+    try:
+        return _header(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return salvage(line)
+
+
+def salvage(line: bytes) -> Header:
+    """The header of a line that the fast decoder refused.
+
+    Raises:
+        Damaged: as `parse`.
+    """
+    fields = _lenient(line)
+    role = fields.get("role")
+    if not isinstance(role, str):
+        raise Damaged("it has no role")
+    content = fields.get("content")
+    parts: str | list[Part] | None
+    if content is None or isinstance(content, str):
+        parts = content
+    elif isinstance(content, list) and all(
+        isinstance(part, dict) and isinstance(part.get("type"), str) for part in content
+    ):
+        parts = [Part(part["type"]) for part in content]
+    else:
+        raise Damaged("its content is neither text nor a list of blocks with a type")
+    calls = fields.get("tool_calls")
+    return Header(
+        role=role,
+        id=_of(fields, "id", str) or _whole(fields, "id"),
+        uid=_of(fields, "uid", str),
+        origin=_of(fields, "origin", str),
+        content=parts,
+        tool_calls=None if calls is None else msgspec.Raw(b"[]"),
+        token_count=_whole(fields, "token_count"),
+        exact=_of(fields, "exact", bool),
+        through=_of(fields, "through", str),
+        produced=_of(fields, "produced", str),
+    )
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """The whole record, for any line that `parse` takes.
+
+    Numbers that JSON readers cannot hold (1e999, NaN) are None, lone surrogates are replaced, and what is nested
+    deeper than 200 levels is named in its place.
+    """
+    try:
+        value = _generic(line)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _on_a_fresh_stack(line)
+    if line.count(b"[") + line.count(b"{") > _DEEPEST:
+        value = tidy(value)
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def encode(body: Mapping[str, Any]) -> bytes:
+    """The record as a line, with its newline. Lone surrogates are replaced, NaN and infinities become null.
+
+    Raises:
+        ValueError: a value in it has no form in JSON.
+    """
+    try:
+        try:
+            return _encode(body) + b"\n"
+        except (UnicodeEncodeError, RecursionError):
+            return _encode(tidy(body)) + b"\n"
+    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
+        raise ValueError(
+            f"A record of role {body.get('role')!r} cannot be written as JSON: {error}"
+        ) from error
+
+
+def tidy(value: Any, depth: int = 0) -> Any:
+    """A copy fit to be encoded: surrogates replaced, absurd numbers None, deep nesting cut."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, Mapping):
+        if depth >= _DEEPEST:
+            return _TOO_DEEP
+        return {tidy(key): tidy(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (Sequence, Set)) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return _TOO_DEEP if depth >= _DEEPEST else [tidy(item, depth + 1) for item in value]
+    return value
+
+
+def split_bom(line: bytes) -> int:
+    """How many bytes of a byte order mark a line begins with."""
+    return len(_BOM) if line.startswith(_BOM) else 0
+
+
+def digest_id(line: bytes, n: int) -> str:
+    """The id of a record that has none: `L`, twelve hex digits of its line's SHA-256, and a number."""
+    return f"L{sha256(line).hexdigest()[:12]}-{n}"
+
+
+def _plain(value: Any) -> Any:
+    """What the encoder does not know by itself."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (Sequence, Set)):
+        return list(value)
+    if isinstance(value, PurePath):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode
+
+
+def _lenient(line: bytes) -> dict[str, Any]:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Damaged(f"it is not UTF-8 at byte {error.start}") from None
+    try:
+        value = json.loads(text.removeprefix("\ufeff"), strict=False)
+    except RecursionError:
+        raise Damaged("it is nested too deeply") from None
+    except ValueError as error:
+        raise Damaged(f"it is not JSON: {str(error)[:80]}") from None
+    if not isinstance(value, dict):
+        raise Damaged("it is not a JSON object")
+    return {clean(key): clean(item) if isinstance(item, str) else item for key, item in value.items()}
+
+
+def _on_a_fresh_stack(line: bytes) -> dict[str, Any]:
+    """`line` decoded leniently in a thread of its own: how deep nesting may go depends on the stack in use."""
+    found: list[dict[str, Any]] = []
+
+    def work() -> None:
+        try:
+            found.append(tidy(_lenient(line)))
+        except (Damaged, RecursionError):
+            return
+
+    thread = threading.Thread(target=work, name="decode")
+    thread.start()
+    thread.join()
+    return found[0] if found else {}
+
+
+def _may_hold_long_number(line: bytes) -> bool:
+    """True if the line has more digits in a row than Python reads as one integer.
+
+    So long a run covers two neighbours of every 2048th byte: nearly all lines cost a look at a few bytes.
+    """
+    if not any(a in _DIGIT and b in _DIGIT for a, b in pairwise(line[::_SAMPLE])):
+        return False
+    return _DIGITS.search(line) is not None
+
+
+def _of(fields: Mapping[str, Any], key: str, kind: type[Any]) -> Any:
+    value = fields.get(key)
+    return value if isinstance(value, kind) else None
+
+
+def _whole(fields: Mapping[str, Any], key: str) -> int | None:
+    value = fields.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
+_last_ulid = 0
+
+
+def ulid() -> str:
+    """A new ULID: 48 bits of milliseconds and 80 random ones, in Crockford's base 32; ascending within a process."""
+    global _last_ulid
+    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
+    if number <= _last_ulid:
+        number = _last_ulid + 1
+    _last_ulid = number
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def now() -> str:
+    """The time of now: ISO 8601 in UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Source:
+    """A file opened for reading; it stays readable when another file takes its name. Closed with its last reader."""
+
+    __slots__ = ("descriptor",)
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def __del__(self) -> None:
+        descriptor = getattr(self, "descriptor", None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes there; fewer only if the file ends before."""
+        data = os.pread(self.descriptor, length, offset)
+        if len(data) == length or not data:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < length and (data := os.pread(self.descriptor, length - got, offset + got)):
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+    def blocks(self, size: int = 1 << 20) -> Iterator[tuple[int, bytes, bool]]:
+        """The file in blocks of whole lines: offset, the lines without their last newline, and whether it had one."""
+        offset = position = 0
+        carry: list[bytes] = []
+        while chunk := os.pread(self.descriptor, size, position):
+            position += len(chunk)
+            cut = chunk.rfind(b"\n")
+            if cut < 0:
+                carry.append(chunk)
+                continue
+            block = b"".join([*carry, chunk[:cut]]) if carry else chunk[:cut]
+            yield offset, block, True
+            offset += len(block) + 1
+            carry = [chunk[cut + 1 :]] if cut + 1 < len(chunk) else []
+        if carry:
+            yield offset, b"".join(carry), False
+
+
+class Record:
+    """One line of the log, decoded when it is looked at.
+
+    `line` counts from 1. `offset` and `length` are bytes, without the newline. `damaged` says why the line is not a
+    record, or is None. `origin` says who wrote a record of role `user` when it was not a person.
+    """
+
+    __slots__ = ("_index", "_projection")
+
+    def __init__(self, projection: Projection, index: int) -> None:
+        self._projection = projection
+        self._index = index
+
+    def __repr__(self) -> str:
+        return f"Record(line={self.line}, role={self.role!r}, id={self.id!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return (self.line, self.id, self.raw) == (other.line, other.id, other.raw)
+
+    def __hash__(self) -> int:
+        return hash((self.line, self.offset))
+
+    @property
+    def index(self) -> int:
+        """Its place among `Context.records`, from 0."""
+        return self._index
+
+    @property
+    def line(self) -> int:
+        return self._projection.lines[self._index]
+
+    @property
+    def offset(self) -> int:
+        return self._projection.starts[self._index]
+
+    @property
+    def length(self) -> int:
+        return self._projection.lengths[self._index]
+
+    @property
+    def role(self) -> str:
+        """The role; empty for a damaged line. A result in Kimi CLI's dialect (role `tool`) is of role `user`."""
+        return self._projection.role(self._index)
+
+    @property
+    def id(self) -> str:
+        """The id made with it; without one `L<12 hex digits of its line's SHA-256>-<n>`."""
+        return self._projection.id(self._index)
+
+    @property
+    def origin(self) -> str | None:
+        return self._projection.origin(self._index)
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes of the line."""
+        return self._projection.raw(self._index)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The record, Kimi CLI's dialect normalised; empty for a damaged line. Not to be changed."""
+        return self._projection.body(self._index)
+
+    @property
+    def damaged(self) -> str | None:
+        return self._projection.damage.get(self._index)
+
+    @property
+    def at(self) -> str | None:
+        """When it was written, as it says."""
+        value = self.body.get("at")
+        return value if isinstance(value, str) else None

@@ -1,0 +1,201 @@
+"""What a log is looked at through: lazy sequences of messages, records and checkpoints.
+
+They hold numbers, not bodies: an item is decoded when it is asked for. A view shows the log as it was when the view
+was made, also after more was appended or another file took the log's name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from tui_agent.messages.blocks import Message, Role
+
+if TYPE_CHECKING:
+    from tui_agent.context.projection import Projection
+    from tui_agent.context.records import Record
+
+T = TypeVar("T")
+
+_WORDS_CHARACTERS = 200
+"""So much of a person's words stands in a list."""
+
+
+class View(Sequence[T]):
+    """A sequence whose items are made when they are looked at."""
+
+    __slots__ = ("_item", "_items")
+
+    def __init__(self, items: Sequence[int], item: Callable[[int], T]) -> None:
+        self._items = items
+        self._item = item
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> View[T]: ...
+    def __getitem__(self, at: int | slice) -> T | View[T]:
+        if isinstance(at, slice):
+            return View(self._items[at], self._item)
+        return self._item(self._items[at])
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._item, self._items)
+
+    def __reversed__(self) -> Iterator[T]:
+        return map(self._item, reversed(self._items))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, (str, bytes)):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} items>"
+
+
+class _First(Sequence[int]):
+    """The first `count` numbers of an array that may grow at its end."""
+
+    __slots__ = ("_count", "_numbers")
+
+    def __init__(self, numbers: array[int], count: int) -> None:
+        self._numbers = numbers
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return self._numbers[: self._count][at]
+        if at < 0:
+            at += self._count
+        if not 0 <= at < self._count:
+            raise IndexError(at)
+        return self._numbers[at]
+
+
+def history(projection: Projection) -> View[Message]:
+    """The messages in order, elisions applied, without those that have nothing left."""
+    elided = projection.elided
+
+    def message(index: int) -> Message:
+        return message_at(projection, index, projection.content(index, elided.get(index, ())))
+
+    return View(_First(projection.visible, len(projection.visible)), message)
+
+
+def message_at(projection: Projection, index: int, content: Sequence[dict[str, Any]]) -> Message:
+    """The message of a record, with the content given."""
+    body = projection.body(index)
+    role: Role = "assistant" if projection.role(index) == "assistant" else "user"
+    meta = body.get("meta")
+    return Message(
+        role=role,
+        content=content,
+        id=projection.id(index),
+        origin=projection.origin(index),
+        model=_text(body.get("model")),
+        at=_text(body.get("at")),
+        stop_reason=_text(body.get("stop_reason")),
+        partial=body.get("partial") is True,
+        meta=meta if isinstance(meta, dict) else {},
+    )
+
+
+def records(projection: Projection) -> View[Record]:
+    """Every line that is not blank, damaged ones in their place."""
+    return View(range(len(projection)), projection.record)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A bookmark in the log.
+
+    `id` is its number in this file, `uid` its name for ever. `turn` says that a person's words follow; `words` are the
+    first of them on one line. `tokens` is the last exact size of the context before it, 0 if there was none.
+    """
+
+    id: int
+    uid: str
+    at: str
+    turn: bool
+    line: int
+    words: str
+    tokens: int
+
+
+def checkpoints(projection: Projection) -> View[Checkpoint]:
+    """The bookmarks in order."""
+
+    def checkpoint(place: int) -> Checkpoint:
+        return checkpoint_at(projection, place)
+
+    return View(range(len(projection.checkpoints)), checkpoint)
+
+
+def checkpoint_at(projection: Projection, place: int) -> Checkpoint:
+    """The bookmark at `place` in `projection.checkpoints`."""
+    index = projection.checkpoints[place]
+    body = projection.body(index)
+    turn = is_turn(projection, place)
+    usage = bisect_right(projection.usages, index, key=lambda usage: usage.index)
+    return Checkpoint(
+        id=projection.numbers[place],
+        uid=projection.id(index),
+        at=_text(body.get("at")) or "",
+        turn=turn,
+        line=projection.lines[index],
+        words=" ".join(words_after(projection, place)[: 4 * _WORDS_CHARACTERS].split())[:_WORDS_CHARACTERS],
+        tokens=projection.usages[usage - 1].count if usage else 0,
+    )
+
+
+def is_turn(projection: Projection, place: int) -> bool:
+    """True if a person's words follow the bookmark: it says so, or the next message before the next bookmark is one."""
+    turn = projection.body(projection.checkpoints[place]).get("turn")
+    if isinstance(turn, bool):
+        return turn
+    return _words_before(projection, place, place + 1) is not None
+
+
+def words_after(projection: Projection, place: int) -> str:
+    """The person's words of the turn that begins at the bookmark; "" if none does."""
+    if not is_turn(projection, place):
+        return ""
+    end = place + 1
+    while end < len(projection.checkpoints) and not is_turn(projection, end):
+        end += 1
+    index = _words_before(projection, place, end)
+    return "" if index is None else message_at(projection, index, projection.content(index)).text
+
+
+def _words_before(projection: Projection, place: int, end: int) -> int | None:
+    """The first record of a person's words between two bookmarks."""
+    start = projection.checkpoints[place]
+    stop = projection.checkpoints[end] if end < len(projection.checkpoints) else len(projection)
+    messages = projection.messages
+    for at in range(bisect_right(messages, start), len(messages)):
+        index = messages[at]
+        if index >= stop:
+            return None
+        if projection.blocks[index] and projection.is_words(index):
+            return index
+    return None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,530 @@
+"""Who writes a log: opens it under the lease, appends, rewrites, and keeps the projection in step.
+
+Appends run at once on the event loop (they take microseconds) unless a rewrite holds the gate; then they follow it.
+What takes longer runs in a thread, and once begun it is finished: a cancelled caller hears of the cancellation when
+disk and projection agree again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tui_agent.context.accounting import Accounting
+from tui_agent.context.backups import Backup, find_backup, pinned_names
+from tui_agent.context.errors import ContextError, NothingToUndo, ReadOnlyLog
+from tui_agent.context.lease import Lease
+from tui_agent.context.log import Durability, Log
+from tui_agent.context.projection import Projection
+from tui_agent.context.records import Damaged, Record, Source, encode, now, parse
+from tui_agent.context.rotate import Kept, Piece, Rewrite, backups_of, sweep
+
+T = TypeVar("T")
+
+_TARGETED = frozenset({"_elide", "_restore_elided", "_mark"})
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What a rewrite keeps of the old file, in bytes from its start; damaged lines are never kept.
+
+    Records that end before `before` stay in front of the new lines. Records that begin at `after` or behind it,
+    also those appended while the rewrite runs, stand behind the new lines; None keeps none there. If `generation` is
+    given and the log was rewritten or reloaded since `Context.generation` had that value, the rewrite is refused.
+    """
+
+    before: int = 0
+    after: int | None = None
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a log is rewritten, for its head record: the operation and what else should be known of it.
+
+    `to` is the uid of the checkpoint gone back to. `figures` are further fields (replaces, summary, ...).
+    """
+
+    op: str
+    to: str | None = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Writer:
+    """The log of one context, in step with its projection."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durability: Durability,
+        model: str,
+        on_append: Callable[[Record], None] | None,
+        on_rotate: Callable[[Backup, str], None] | None,
+        read_only: bool,
+    ) -> None:
+        self.path = path
+        self.log = Log(path, durability)
+        self.lease = Lease(path.with_name("lock" if path.name == "context.jsonl" else path.name + ".lock"))
+        self.projection = Projection()
+        self.accounting = Accounting(self.projection, model)
+        self.generation = 0
+        self.swept: list[str] = []
+        self._model = model
+        self._on_append = on_append
+        self._on_rotate = on_rotate
+        self._read_only = read_only
+        self._restored = False
+        self._gate = asyncio.Lock()
+        self._rotating = asyncio.Lock()
+        self._syncing = asyncio.Lock()
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    async def restore(self) -> bool:
+        """Read the file anew; False if it is missing or empty."""
+        async with self._rotating, self._gate:
+            return await self._restore()
+
+    async def _restore(self) -> bool:
+        self._restored = False
+        async with self._syncing:
+            if self.log.has_unsynced:
+                await _in_thread(self.log.sync)
+            projection, accounting = await _in_thread(self._read)
+        self._adopt(projection, accounting)
+        self._restored = True
+        return self.log.size > 0
+
+    def _read(self) -> tuple[Projection, Accounting]:
+        projection = self.log.scan() or Projection()
+        accounting = Accounting(projection, self._model)
+        accounting.weigh()
+        return projection, accounting
+
+    def _adopt(self, projection: Projection, accounting: Accounting) -> None:
+        self.projection = projection
+        self.accounting = accounting
+        self.generation += 1
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    def use_model(self, model: str) -> None:
+        """Estimate with another model's weights from now on."""
+        self._model = model
+        self.accounting = Accounting(self.projection, model)
+
+    async def measure(self) -> None:
+        """Weigh every record."""
+        accounting = self.accounting
+        await _in_thread(lambda: accounting.unattributed)
+
+    async def look(self, read: Callable[[], T]) -> T:
+        """Something to be read in a thread."""
+        return await _in_thread(read)
+
+    async def ready(self) -> None:
+        """Know what is in the file and hold the lease, so that what is decided next is decided on the newest state."""
+        if not self.is_ready:
+            async with self._gate:
+                await self._open()
+
+    @property
+    def is_ready(self) -> bool:
+        return not self._gate.locked() and self._restored and self.log.is_open and self.lease.held
+
+    # --- opening ---------------------------------------------------------------------------------------------------
+
+    async def _open(self) -> None:
+        """Make sure that this process may write, and that it knows what is there. The gate is held."""
+        if self._read_only:
+            raise ReadOnlyLog(self.path)
+        if not self._restored:
+            await self._restore()
+        if not (self.log.is_open and self.lease.held):
+            await _in_thread(self._take)
+
+    def _take(self) -> None:
+        self.lease.acquire()
+        try:
+            self.log.open()
+            self.log.verify()
+        except BaseException:
+            self.log.close()
+            self.lease.release()
+            raise
+        if self.projection.source is None:
+            self.projection.source = Source(self.path)
+        self.swept += sweep(self.path, self._newest())
+
+    def _newest(self) -> int:
+        return max((head.n for head in self.projection.heads), default=0)
+
+    # --- appending -------------------------------------------------------------------------------------------------
+
+    async def append(self, bodies: Sequence[Mapping[str, Any]]) -> list[Record]:
+        """Append records in one write.
+
+        Raises:
+            ValueError: one of them would be read back as damaged, or its id is taken; nothing is written.
+        """
+        log = self.log
+        if log.is_full or not self.is_ready:
+            async with self._gate:
+                await self._open()
+                if log.is_full:
+                    await self._sync()
+                records = self._write(bodies)
+        else:
+            records = self._write(bodies)
+        if log.durability == "record":
+            await self.sync()
+        return records
+
+    def _write(self, bodies: Sequence[Mapping[str, Any]]) -> list[Record]:
+        lines = [self._line(body) for body in bodies]
+        ids = [body["id"] for body in bodies if isinstance(body.get("id"), str)]
+        if len(set(ids)) < len(ids) or any(name in self.projection.index for name in ids):
+            raise ValueError(f"A record with the id {', '.join(ids)} is there already; ids are made once.")
+        offset = self.log.append(b"".join(lines))
+        projection = self.projection
+        records = []
+        for line in lines:
+            records.append(projection.record(projection.extend(line[:-1], offset)))
+            offset += len(line)
+        if self._on_append is not None:
+            for record in records:
+                self._on_append(record)
+        return records
+
+    def _line(self, body: Mapping[str, Any]) -> bytes:
+        line = encode(body)
+        try:
+            header = parse(line[:-1])
+            if header.role.startswith("_"):
+                trial = Projection()
+                trial.feed(line[:-1], 0)
+                for reason in trial.damage.values():
+                    raise Damaged(reason)
+        except Damaged as error:
+            raise ValueError(
+                f"A record of role {body.get('role')!r} was refused, since it could not be read back: {error}."
+            ) from None
+        return line
+
+    # --- rewriting -------------------------------------------------------------------------------------------------
+
+    async def rotate(self, lines: Iterable[Record | Mapping[str, Any]], keep: Keep, cause: Cause) -> Backup:
+        """Rewrite: what `keep` says in front, then `lines`, what `keep` says behind, then the head record."""
+        new = list(lines)
+        async with self._rotating:
+            if keep.after is None:
+                async with self._gate:
+                    await self._open()
+                    await self._settle_disk()
+                    return await self._rotate(new, keep, cause)
+            async with self._gate:
+                await self._open()
+                await self._settle_disk()
+            return await self._rotate(new, keep, cause)
+
+    async def _rotate(self, new: list[Record | Mapping[str, Any]], keep: Keep, cause: Cause) -> Backup:
+        if keep.generation is not None and keep.generation != self.generation:
+            raise ContextError(f"{self.path} was rewritten meanwhile; the {cause.op} was not carried out.")
+        lines = [item.raw + b"\n" if isinstance(item, Record) else self._line(item) for item in new]
+        old = self.projection
+        cut = _first_behind(old, keep.before)
+        rewrite = Rewrite(self.log)
+        front = _pieces(old, 0, cut) + lines
+        try:
+            await _in_thread(lambda: rewrite.build(front))
+            if keep.after is None:
+                return await self._commit(rewrite, cause, [], cut, lines)
+            async with self._gate:
+                first = _first_at(old, keep.after)
+                tail, dropped = _tail(old, first, _names(old, cut, new))
+                if dropped:
+                    cause = Cause(cause.op, cause.to, {**cause.figures, "dropped": dropped})
+                return await self._commit(rewrite, cause, tail, None, lines)
+        finally:
+            rewrite.abandon()
+
+    async def replace(self, name: str | None, op: str) -> Backup:
+        """Rewrite with the content of a backup: restore; or undo or redo, which know theirs and copy every byte."""
+        async with self._rotating, self._gate:
+            await self._open()
+            name = self._lead(op) if name is None else name
+            file = find_backup(self.path, name)
+            other = await _in_thread(lambda: Projection.load(Source(file)))
+            pieces = _pieces(other, 0, len(other)) if op == "restore" else _whole(other)
+            rewrite = Rewrite(self.log)
+            try:
+                await self._settle_disk()
+                await _in_thread(lambda: rewrite.build(pieces))
+                return await self._commit(rewrite, Cause(op, figures={"restored": name}), [], other, [])
+            finally:
+                rewrite.abandon()
+
+    def _lead(self, op: str) -> str:
+        head = self.projection.head
+        name = None if head is None else (head.undo if op == "undo" else self.projection.redo)
+        if name is None:
+            why = "no operation to undo" if op == "undo" else "nothing to redo"
+            if op == "redo" and head is not None and head.redo is not None:
+                why = f"nothing to redo, since messages were added; the other side is kept as {head.redo}"
+            raise NothingToUndo(f"There is {why}.")
+        return name
+
+    async def _settle_disk(self) -> None:
+        self.log.verify()
+        if self.log.has_unsynced:
+            await self._sync()
+
+    async def _commit(
+        self,
+        rewrite: Rewrite,
+        cause: Cause,
+        tail: list[Piece],
+        known: int | Projection | None,
+        lines: list[bytes],
+    ) -> Backup:
+        """Swap. `known` tells what the new file begins with where that need not be read again: so many lines of the
+        old one, or another file's projection."""
+        old = self.projection
+        undo, redo = self._leads(cause.op, known)
+        tokens = 0
+        first = max(self._newest(), max(backups_of(self.path), default=0)) + 1
+        written: list[bytes] = []
+
+        def head(kept: Kept) -> bytes:
+            body = self._head(
+                cause, kept, undo or (kept.name if cause.op not in _LEADING else None), redo, tokens
+            )
+            if cause.op == "undo":
+                body["redo"] = kept.name
+            written.append(encode(body))
+            return written[0]
+
+        def work() -> tuple[Kept, Projection, Accounting]:
+            nonlocal tokens
+            tokens = self.accounting.weigh().total
+            kept, source, at = rewrite.commit(tail, first, head)
+            try:
+                projection = _rebased(old, known, lines, source)
+                if projection is None:
+                    projection = Projection.load(source)
+                else:
+                    projection.extend(written[0][:-1], at)
+                accounting = Accounting(projection, self._model)
+                accounting.weigh()
+            except BaseException:
+                self._restored = False
+                raise
+            return kept, projection, accounting
+
+        async with self._syncing:
+            (kept, projection, accounting), cancelled = await _finish(work)
+        self._adopt(projection, accounting)
+        backup = Backup(
+            name=kept.name,
+            n=kept.n,
+            op=cause.op,
+            at=projection.heads[-1].at,
+            bytes=kept.bytes,
+            records=len(old),
+            tokens=tokens,
+            pinned=kept.name in pinned_names(self.path),
+            exists=True,
+            figures=projection.heads[-1].figures,
+        )
+        if self._on_rotate is not None:
+            self._on_rotate(backup, cause.op)
+        if self.log.broken is not None:
+            raise self.log.broken
+        if cancelled is not None:
+            raise cancelled
+        return backup
+
+    def _leads(self, op: str, known: int | Projection | None) -> tuple[str | None, str | None]:
+        """Where undo and redo lead after undo and redo: where they led in the content that comes back."""
+        if op not in _LEADING or not isinstance(known, Projection):
+            return None, None
+        return (known.head.undo if known.head else None), (known.redo if op == "redo" else None)
+
+    def _head(
+        self, cause: Cause, kept: Kept, undo: str | None, redo: str | None, tokens: int
+    ) -> dict[str, Any]:
+        head = self.projection.head
+        place = None
+        if head is not None:
+            place = [self.projection.starts[head.index], self.projection.lengths[head.index]]
+        return {
+            "role": "_compaction" if cause.op in ("compaction", "edit") else "_rewind",
+            "n": kept.n,
+            "op": cause.op,
+            "at": now(),
+            "backup": kept.name,
+            "sha256": kept.sha256,
+            "bytes": kept.bytes,
+            "to": cause.to,
+            "undo": undo,
+            "redo": redo,
+            "records": len(self.projection),
+            "tokens": tokens,
+            "head": place,
+            **cause.figures,
+        }
+
+    async def remove(self, names: Sequence[str]) -> None:
+        """Delete backups."""
+        async with self._rotating, self._gate:
+            await self._open()
+            for name in names:
+                file = find_backup(self.path, name)
+                await _in_thread(file.unlink)
+
+    # --- the disk --------------------------------------------------------------------------------------------------
+
+    async def sync(self) -> None:
+        """Make what was appended last, by the durability chosen."""
+        if self.log.durability == "off" or not self.log.has_unsynced:
+            return
+        async with self._syncing:
+            if await _in_thread(self.log.sync):
+                return
+        async with self._gate:
+            await self._sync()
+
+    async def _sync(self) -> None:
+        """The same while the gate is held: a file that the disk did not confirm is written anew."""
+        async with self._syncing:
+            if await _in_thread(self.log.sync):
+                return
+            self.log.verify()
+            source, cancelled = await _finish(self.log.rebuild)
+            self.projection.source = source
+            if cancelled is not None:
+                raise cancelled
+
+    async def close(self) -> None:
+        """Sync, give back the lease, close the file."""
+        try:
+            await self.sync()
+        finally:
+            async with self._rotating, self._gate:
+                self.log.close()
+                await _in_thread(self.lease.release)
+
+
+_LEADING = frozenset({"undo", "redo"})
+"""Operations that do not make their own backup the thing to undo."""
+
+
+def _first_behind(projection: Projection, offset: int) -> int:
+    """The index of the first line that does not end before the offset."""
+    return bisect_left(
+        range(len(projection)), offset, key=lambda i: projection.starts[i] + projection.lengths[i]
+    )
+
+
+def _first_at(projection: Projection, offset: int) -> int:
+    """The index of the first line that begins at the offset or behind it."""
+    return bisect_left(projection.starts, offset)
+
+
+def _pieces(projection: Projection, first: int, last: int) -> list[Piece]:
+    """The undamaged lines from `first` to before `last`, a missing last newline added."""
+    source = projection.source
+    if source is None:
+        return []
+    pieces: list[Piece] = []
+    for offset, length in projection.ranges(first, last):
+        over = offset + length - projection.size
+        pieces.append((source, offset, length - max(over, 0)))
+        if over > 0:
+            pieces.append(b"\n")
+    return pieces
+
+
+def _whole(projection: Projection) -> list[Piece]:
+    """Every byte of a file, a missing last newline added."""
+    source = projection.source
+    if source is None or not projection.size:
+        return []
+    return [(source, 0, projection.size), *([b"\n"] if projection.torn else [])]
+
+
+def _rebased(
+    old: Projection, known: int | Projection | None, lines: list[bytes], source: Source
+) -> Projection | None:
+    """The projection of the new file without its head, where it follows from what is known; else None."""
+    if known is None:
+        return None
+    base = old.prefix(known) if isinstance(known, int) else known
+    if not base.is_compact:
+        return None
+    base.source = source
+    offset = base.size
+    for line in lines:
+        base.extend(line[:-1], offset)
+        offset += len(line)
+    return base
+
+
+def _names(projection: Projection, cut: int, new: Sequence[Record | Mapping[str, Any]]) -> set[str]:
+    """The ids that the new file has in front of its tail."""
+    names = {name for name in projection.ids[:cut] if name is not None}
+    for item in new:
+        name = item.id if isinstance(item, Record) else item.get("id")
+        if isinstance(name, str):
+            names.add(name)
+    return names
+
+
+def _tail(projection: Projection, first: int, names: set[str]) -> tuple[list[Piece], int]:
+    """The lines from `first` on, without elisions and marks all of whose targets are gone; and how many those are."""
+    last = len(projection)
+    names |= {name for name in projection.ids[first:] if name is not None}
+    gone = [
+        index
+        for index in range(first, last)
+        if projection.role(index) in _TARGETED and not _aims_at(projection.body(index), names)
+    ]
+    pieces: list[Piece] = []
+    for index in [*gone, last]:
+        pieces += _pieces(projection, first, index)
+        first = index + 1
+    return pieces, len(gone)
+
+
+def _aims_at(body: Mapping[str, Any], names: set[str]) -> bool:
+    targets = [body.get("record"), body.get("elide")]
+    items = body.get("items")
+    if body.get("role") == "_elide" and isinstance(items, list):
+        targets = [item.get("record") for item in items if isinstance(item, dict)]
+    return any(isinstance(target, str) and target in names for target in targets)
+
+
+async def _finish(work: Callable[[], T]) -> tuple[T, asyncio.CancelledError | None]:
+    """`work` in a thread, to its end, whatever happens to the caller; and the cancellation that came meanwhile."""
+    future = asyncio.get_running_loop().run_in_executor(None, work)
+    cancelled: asyncio.CancelledError | None = None
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    return future.result(), cancelled
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    result, cancelled = await _finish(work)
+    if cancelled is not None:
+        raise cancelled
+    return result
