@@ -1,0 +1,137 @@
+"""The rules that let a call run, refuse it, or leave it to a person.
+
+A rule is a tool's name, alone or with a pattern behind a colon: `edit_file`, `edit_file:src/*`, `bash:git status`,
+`bash:pnpm test*`. In a pattern `*` stands for any text and `\\*` for a star; one that ends in ` *` also takes what
+stands before it alone. Patterns of file tools are compared with the path as seen from the workspace. Those of `bash` are
+compared with one simple command, its words parted by single spaces; of a command made of several each must be
+allowed, unless a rule names the whole of it. One with substitutions, redirections or groups always asks (see
+`commandline`); so does everything that leaves the workspace or writes inside `.git`. `bash` alone allows any command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tui_agent.tools.commandline import NotPlain, split
+from tui_agent.workspace import guard
+
+if TYPE_CHECKING:
+    from tui_agent.tools.tool import Need, Tool
+
+Decision = Literal["allow", "ask", "deny"]
+Scope = Literal["settings", "session"]
+
+_RULE = re.compile(r"(?P<tool>[A-Za-z_][A-Za-z0-9_.-]*)(?::(?P<pattern>.+))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, taken apart. `exact` is the text that a pattern without stars names, `regex` what it matches."""
+
+    text: str
+    tool: str
+    regex: re.Pattern[str] | None
+    exact: str | None
+
+    @classmethod
+    def parse(cls, text: str) -> Rule:
+        """The rule that `text` writes.
+
+        Raises:
+            ValueError: it is none; the message says what one looks like.
+        """
+        match = _RULE.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(
+                f"{text!r} is no rule: write a tool's name or `tool:pattern`, such as `bash:git status*`"
+            )
+        pattern = match["pattern"]
+        if pattern is None:
+            return cls(text.strip(), match["tool"], None, None)
+        pattern = pattern.strip()
+        if not pattern or any(ord(character) < 32 for character in pattern):
+            raise ValueError(f"{text!r} is no rule: its pattern must be on one line and not empty")
+        pieces = re.split(r"(?<!\\)\*", pattern)
+        literals = [piece.replace(r"\*", "*") for piece in pieces]
+        # `ls *` is also `ls` alone
+        tail = r"(?: .*)?" if len(pieces) > 1 and not pieces[-1] and literals[-2].endswith(" ") else ""
+        if tail:
+            literals = [*literals[:-2], literals[-2][:-1]]
+        regex = ".*".join(re.escape(literal) for literal in literals) + tail
+        return cls(
+            text.strip(),
+            match["tool"],
+            re.compile(regex, re.DOTALL),
+            literals[0] if len(pieces) == 1 else None,
+        )
+
+    def takes(self, text: str) -> bool:
+        """True if the pattern matches all of `text`; a rule without a pattern takes any."""
+        return self.regex is None or self.regex.fullmatch(text) is not None
+
+
+class Rules:
+    """The rules of a session: those of settings and those a person gave on the way."""
+
+    def __init__(self, allow: Iterable[str] = (), deny: Iterable[str] = ()) -> None:
+        """
+        Raises:
+            ValueError: one of the texts is no rule.
+        """
+        self._allow: dict[str, tuple[Rule, Scope]] = {rule: (Rule.parse(rule), "settings") for rule in allow}
+        self._deny = [Rule.parse(rule) for rule in deny]
+
+    def decide(self, tool: Tool, need: Need) -> Decision:
+        """Whether a call may run: `ask` means that a person decides."""
+        denying = [rule for rule in self._deny if rule.tool == tool.name]
+        if denying and _covers(denying, need, any_part=True):
+            return "deny"
+        if need.kind == "none":
+            return "allow"
+        if need.outside or (need.kind == "write" and any(".git" in path.parts for path in need.paths)):
+            return "ask"
+        if need.kind == "read":
+            return "allow"
+        allowing = [rule for rule, _ in self._allow.values() if rule.tool == tool.name]
+        return "allow" if allowing and _covers(allowing, need, any_part=False) else "ask"
+
+    def remember(self, rule: str, scope: Scope = "session") -> None:
+        """Allow from now on what `rule` names.
+
+        Raises:
+            ValueError: it is no rule.
+        """
+        parsed = Rule.parse(rule)
+        self._allow[parsed.text] = (parsed, scope)
+
+    def allowed(self) -> Sequence[tuple[str, Scope]]:
+        """The rules that allow something, oldest first, each with where it comes from."""
+        return [(rule.text, scope) for rule, scope in self._allow.values()]
+
+
+def _covers(rules: Sequence[Rule], need: Need, *, any_part: bool) -> bool:
+    """True if the rules match what is needed: each part of it, or with `any_part` at least one."""
+    if any(rule.regex is None for rule in rules):
+        return True
+    if need.kind == "run":
+        return _covers_command(rules, need.command, any_part=any_part)
+    base = Path(need.place) if need.place else None
+    names = [guard.relative(base, path) if base else path.as_posix() for path in need.paths]
+    matched = [any(rule.takes(name) for rule in rules) for name in names]
+    return any(matched) if any_part else bool(matched) and all(matched)
+
+
+def _covers_command(rules: Sequence[Rule], command: str, *, any_part: bool) -> bool:
+    try:
+        parts = [part.text for part in split(command)]
+    except NotPlain:
+        # what cannot be taken apart is never allowed by a pattern; it is refused by one that fits its text
+        return any_part and any(rule.takes(command.strip()) for rule in rules)
+    if any(rule.exact == command.strip() for rule in rules):
+        return True
+    matched = [any(rule.takes(part) for rule in rules) for part in parts]
+    return any(matched) if any_part else bool(matched) and all(matched)
