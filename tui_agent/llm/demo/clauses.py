@@ -42,7 +42,9 @@ class Clause:
 
     def __init__(self, text: str, held: Sequence[str]) -> None:
         text = text.strip().rstrip(".!?").strip()
-        self.text = re.sub(r"[\s,]+please$", "", text, flags=re.IGNORECASE)
+        if text.lower().endswith((" please", ",please")):
+            text = text[: -len("please")].rstrip(" ,")
+        self.text = text
         self._held = held
 
     def match(self, pattern: str) -> re.Match[str] | None:
