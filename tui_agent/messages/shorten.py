@@ -37,7 +37,7 @@ def shorten(text: str, limit: int, *, head: int = _HEAD_LINES, tail: int = _TAIL
         share = room - (len(text) - last)
     start = _head_cut(text, min(first, share))
     stop = _tail_cut(text, max(last, len(text) - (room - start), start))
-    pieces = (text[:start].rstrip("\n"), _note(text, start, stop), text[stop:])
+    pieces = (text[:start].removesuffix("\n"), _note(text, start, stop), text[stop:])
     return "\n".join(piece for piece in pieces if piece)
 
 
@@ -95,7 +95,7 @@ def _boundary(text: str, at: int, *, step: int = -1) -> int:
     """The nearest index from `at` on, in the direction of `step`, that parts no character a reader sees."""
     moved = at
     for _ in range(_STEPS):
-        if moved <= 0 or moved >= len(text) or not _joined(text[moved - 1], text[moved]):
+        if moved <= 0 or moved >= len(text) or not _joined(text, moved):
             return min(max(moved, 0), len(text))
         moved += step
     return _off_surrogates(text, at, step)
@@ -105,19 +105,31 @@ def _off_surrogates(text: str, at: int, step: int) -> int:
     return at + step if _is_pair(text[at - 1], text[at]) else at
 
 
-def _joined(before: str, after: str) -> bool:
-    """True if `after` belongs to the character that `before` is part of."""
+def _joined(text: str, at: int) -> bool:
+    """True if the characters before and at `at` are seen as one."""
+    before, after = text[at - 1], text[at]
     if before < "\u0300" and after < "\u0300":
         return False
+    if _is_flag(before) and _is_flag(after):
+        return _flags_before(text, at) % 2 == 1
     return (
-        after == _ZWJ
-        or before == _ZWJ
-        or unicodedata.combining(after) != 0
+        _ZWJ in (before, after)
         or unicodedata.category(after) in ("Mn", "Me", "Mc")
         or "\U0001f3fb" <= after <= "\U0001f3ff"
-        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")
         or _is_pair(before, after)
     )
+
+
+def _is_flag(character: str) -> bool:
+    """True for the letters that make a flag, two by two."""
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _flags_before(text: str, at: int) -> int:
+    start = at
+    while start and _is_flag(text[start - 1]):
+        start -= 1
+    return at - start
 
 
 def _is_pair(before: str, after: str) -> bool:
