@@ -58,6 +58,8 @@ def run(options: argparse.Namespace, workspace: Path, settings: Settings, resume
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
     if not prompt.strip():
         raise Failed("the prompt is empty")
+    for notice in settings.notices:
+        complain(notice)
     reporter = _REPORTERS[options.output_format or "text"]()
     return asyncio.run(_Run(options, workspace, settings, resume, reporter).talk(prompt))
 
