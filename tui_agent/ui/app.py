@@ -16,7 +16,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.app import App
 from textual.worker import Worker, WorkerState
@@ -89,7 +89,8 @@ class TuiAgent(App[int]):
         self._settings = settings
         self._opener = opener or self._open_with_engine
         self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._chat = ChatScreen(self.keys, wanted.workspace)
+        self._listening = asyncio.Event()
+        self._chat = ChatScreen(self.keys, wanted.workspace, self._events.put_nowait)
         self.farewell = ""
 
     # --- the first frame, then the session
@@ -98,20 +99,23 @@ class TuiAgent(App[int]):
         return self._chat
 
     def on_mount(self) -> None:
-        themes.register(self)
+        themes.register(cast("App[object]", self))
         self.set_keymap(self.keys.keymap)
         self._watch_hangup()
+        self._begin_hearing()
         self.call_after_refresh(self._open)
         for notice in (*self.keys.problems, *self._settings.notices):
             self._chat.say(notice, "warning")
 
     def _open(self) -> None:
+        # what is said while the session opens is heard once its history is shown, which would wipe it away
+        self._listening.clear()
         self.run_worker(self._opening(), name="open", group="open", exit_on_error=False)
 
     async def _opening(self) -> None:
         self.session = await self._opener(self.wanted, self._events.put_nowait)
         await self._chat.attach(self.session)
-        self.run_worker(self._hear(), name="hear", group="hear", exit_on_error=False)
+        self._listening.set()
 
     async def _open_with_engine(self, wanted: Wanted, listen: Callable[[Event], None]) -> Session:
         wiring = await asyncio.to_thread(_import_engine)
@@ -126,11 +130,15 @@ class TuiAgent(App[int]):
         )
         return session
 
+    def _begin_hearing(self) -> None:
+        self.run_worker(self._hear(), name="hear", group="hear", exit_on_error=False)
+
     async def _hear(self) -> None:
         while True:
-            await self._chat.hear(await self._events.get())
-            if self._events.empty():
-                await asyncio.sleep(0)
+            event = await self._events.get()
+            await self._listening.wait()
+            await self._chat.hear(event)
+            await asyncio.sleep(0)
 
     async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """What a worker raised is shown, never raised."""
@@ -139,10 +147,11 @@ class TuiAgent(App[int]):
             return
         if event.worker.name == "open":
             await self._chat.open_failed(error)
+            self._listening.set()
         else:
             self._chat.say(f"{type(error).__name__}: {error}", "error")
             if event.worker.name == "hear":
-                self.run_worker(self._hear(), name="hear", group="hear", exit_on_error=False)
+                self._begin_hearing()
 
     async def on_chat_screen_way_out(self, event: ChatScreen.WayOut) -> None:
         again, new, demo, leave = WAYS_OUT
@@ -225,6 +234,15 @@ def farewell(session: Session) -> str:
         f"tui-agent --resume {session.id}\n"
         f"{turns} turns, {len(context.records):,} records, {weight.total:,} tokens, {session.folder.path}\n"
     )
+
+
+def run_inspector(path: Path) -> int:
+    """Show any context.jsonl, or the one in a folder, without writing anything; returns the exit code."""
+    from tui_agent.ui.inspect import LogApp, read_with_engine
+
+    app = LogApp(path, style_sheets(), read=read_with_engine)
+    code = app.run()
+    return code if code is not None else (app.return_code or 0)
 
 
 def run(

@@ -118,6 +118,12 @@ class Card(Vertical, can_focus=True):
         self._purpose = ""
         self._hint = ""
         self._decided = False
+        # kept here, because a card is still told things while it is being removed
+        self._shown = Static(markup=False)
+        self._scroll = VerticalScroll(self._shown, classes="card-body", can_focus=False)
+        self._facts = Static(classes="card-facts", markup=False)
+        self._options = Static(classes="card-choices", markup=False)
+        self._line = ReplyLine()
         self._drawn = False
         self._rows = 10
 
@@ -150,39 +156,32 @@ class Card(Vertical, can_focus=True):
     # --- the screen of it
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(classes="card-body", can_focus=False):
-            yield Static(self.body(), markup=False)
-        yield Static(classes="card-facts", markup=False)
-        yield Static(classes="card-choices", markup=False)
-        yield ReplyLine()
+        yield self._scroll
+        yield self._facts
+        yield self._options
+        yield self._line
 
     def on_mount(self) -> None:
         self._drawn = True
         self._line.display = False
         self.arm()
-        self.redraw()
+        self.redraw(body=True)
 
-    @property
-    def _line(self) -> ReplyLine:
-        return self.query_one(ReplyLine)
-
-    @property
-    def _scroll(self) -> VerticalScroll:
-        return self.query_one(".card-body", VerticalScroll)
+    def on_resize(self) -> None:
+        # only now is it known how much of the body is seen
+        self.call_after_refresh(self.redraw)
 
     def redraw(self, *, body: bool = False) -> None:
         """Draw the card again after something of it changed; `body` too if that did."""
         if not self._drawn:
             return
         if body:
-            self.query_one(".card-body Static", Static).update(self.body())
-        shown = self._facts_now()
-        facts = self.query_one(".card-facts", Static)
-        facts.update(shown)
-        facts.display = bool(shown.plain)
-        choices = self.query_one(".card-choices", Static)
-        choices.update(self._choices_line())
-        choices.display = not self._line.display
+            self._shown.update(self.body())
+        facts = self._facts_now()
+        self._facts.update(facts)
+        self._facts.display = bool(facts.plain)
+        self._options.update(self._choices_line())
+        self._options.display = not self._line.display
         self._title()
         self.fit(self._rows)
         self.post_message(self.Changed())
@@ -313,9 +312,9 @@ class Card(Vertical, can_focus=True):
     @property
     def unread(self) -> int:
         """Rows of the body below what is shown."""
-        if not self._drawn:
-            return 0
         scroll = self._scroll
+        if not scroll.size.height:
+            return len(self.body().plain.split("\n"))
         return max(0, scroll.virtual_size.height - scroll.size.height - round(scroll.scroll_y))
 
     def _turn(self, rows: int) -> None:

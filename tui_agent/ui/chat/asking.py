@@ -1,0 +1,113 @@
+"""What a person asks of the session by name: `/commands`, the palette, and copying."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui_agent.commands import CommandError
+from tui_agent.ui import bindings
+from tui_agent.ui.chat.completion import Completion
+from tui_agent.ui.chat.composer import Composer
+from tui_agent.ui.chat.keyed import Keyed
+from tui_agent.ui.commands import ACTION_OF, Offer, listed
+from tui_agent.ui.terminal import clipboard_command, copy_with
+
+if TYPE_CHECKING:
+    from tui_agent.agent.session import Session
+    from tui_agent.events import Emit
+
+_NOT_YET = "the session is not open yet"
+
+
+class Asking(Keyed):
+    """A screen that carries out commands of its session."""
+
+    def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
+        super().__init__(keys, tell)
+        self.session: Session | None = None
+        self.completion = Completion(id="completion")
+        self.composer = Composer(self.completion, id="composer")
+        self.acts |= {
+            "undo": partial(self.perform, "undo"),
+            "redo": partial(self.perform, "redo"),
+            "copy": self._copy_answer,
+        }
+
+    def slash(self, text: str) -> bool:
+        """Carry out a `/command`; False if the words are not one, such as a path."""
+        name, _, rest = text.strip().partition(" ")
+        if len(name) < 2 or not name.startswith("/") or "/" in name[1:] or "\n" in name:
+            return False
+        name = name[1:]
+        known = self.session.commands.find(name) if self.session is not None else None
+        action = ACTION_OF.get(known.name if known is not None else name)
+        if action is not None and not rest.strip():
+            self.act(action)
+        else:
+            self.work(self.perform(name, *rest.split()), "perform")
+        return True
+
+    async def perform(self, name: str, *arguments: str) -> None:
+        """Carry out a command of the session and say what it did."""
+        if self.session is None:
+            self.say(f"/{name}: {_NOT_YET}", "warning")
+            return
+        try:
+            outcome = await self.session.perform(name, *arguments)
+        except CommandError as error:
+            self.say(str(error), "error")
+        else:
+            if outcome.text:
+                self.say(outcome.text)
+            self.performed()
+
+    def performed(self) -> None:
+        """A command was carried out."""
+
+    def offers(self) -> Sequence[Offer]:
+        """What the palette finds: every action with its key, every command with its spelling."""
+        made = [
+            Offer(action.words, f"{self.keys.shown(action.id)}   {action.help}", partial(self.act, action.id))
+            for action in bindings.ACTIONS
+            if action.id in self.acts and action.id not in (bindings.LEADER, "commands")
+        ]
+        for command in listed(self.session.commands if self.session is not None else ()):
+            if command.name not in ACTION_OF:
+                spelling = f"/{command.name} {command.argument}".rstrip()
+                run = partial(self._spell, command.name, command.argument)
+                made.append(Offer(command.words, spelling, run))
+        return made
+
+    def _spell(self, name: str, argument: str) -> None:
+        if argument:
+            self.composer.put(f"/{name} ")
+            self.set_focus(self.composer)
+        else:
+            self.slash(f"/{name}")
+
+    # --- copying
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard and say how far it got."""
+        self.work(self._copied(text), "copy")
+
+    async def _copied(self, text: str) -> None:
+        command = clipboard_command()
+        if command is not None and await asyncio.to_thread(copy_with, command, text):
+            how = "copied"
+        else:
+            self.app.copy_to_clipboard(text)
+            how = "sent to the terminal's clipboard"
+        self.notify(how, markup=False, timeout=2)
+
+    def _copy_answer(self) -> None:
+        history = self.session.context.history if self.session is not None else ()
+        for index in range(len(history) - 1, -1, -1):
+            message = history[index]
+            if message.role == "assistant" and message.text.strip():
+                self.copy(message.text)
+                return
+        self.say("there is no answer to copy yet")

@@ -1,0 +1,132 @@
+"""The keys of the chat screen: the table's actions, and the layer of letters after the leader key."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.keys import key_to_character
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
+
+from tui_agent.events import Notice
+from tui_agent.ui import bindings, footer
+from tui_agent.ui.transcript.view import Transcript
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from tui_agent.events import Emit, Level
+
+_LEADING = 8.0
+"""Seconds the letters stay listed after the leader key."""
+
+Act = Callable[[], Awaitable[None] | None]
+
+
+class Keyed(Screen[None]):
+    """A screen whose keys come from the table. `acts` says what each action does here.
+
+    `tell` takes the screen's own notices into the stream of the session's events.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings.screen_bindings(),
+        Binding("ctrl+c,super+c", "stop", "Stop", show=False, priority=True),
+        Binding("escape", "leave", "Leave", show=False),
+        Binding("pageup", "scroll_chat('page', -1)", show=False, priority=True),
+        Binding("pagedown", "scroll_chat('page', 1)", show=False, priority=True),
+        Binding("ctrl+home", "scroll_chat('edge', -1)", show=False, priority=True),
+        Binding("ctrl+end", "scroll_chat('edge', 1)", show=False, priority=True),
+    ]
+
+    def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
+        super().__init__()
+        self.keys = keys
+        self._tell = tell
+        self.leading = False
+        self.transcript = Transcript(id="transcript")
+        self.acts: dict[str, Act] = {
+            bindings.LEADER: self.lead,
+            "redraw": lambda: self._redraw(),
+            "suspend": lambda: self.app.action_suspend_process(),
+            "commands": lambda: self.app.action_command_palette(),
+        }
+        self._lead_timer: Timer | None = None
+
+    def show_keys(self) -> None:
+        """Show what can be pressed now."""
+        raise NotImplementedError
+
+    def say(self, text: str, level: Level = "info") -> None:
+        """A line of the screen's own in the chat, in its order among what the session says."""
+        self._tell(Notice(text, level, "screen"))
+
+    # --- actions
+
+    def action_act(self, name: str) -> None:
+        """Carry out an action of the table."""
+        self.act(name)
+
+    def act(self, name: str) -> None:
+        """Carry out an action of the table; what takes time runs beside the keys."""
+        done = self.acts[name]()
+        if isinstance(done, Coroutine):
+            self.work(done, f"act-{name}")
+
+    def work(self, work: Coroutine[Any, Any, None], group: str) -> None:
+        """Run something beside the keys; what it raises is shown."""
+        self.run_worker(work, group=group, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            self.say(f"{type(error).__name__}: {error}", "error")
+
+    # --- the leader key
+
+    def lead(self, leading: bool | None = None) -> None:
+        """Begin to wait for a letter, or stop; without an argument whichever is not so now."""
+        self.leading = not self.leading if leading is None else leading
+        if self._lead_timer is not None:
+            self._lead_timer.stop()
+            self._lead_timer = None
+        if self.leading:
+            self._lead_timer = self.set_timer(_LEADING, partial(self.lead, False))
+        self.refresh_bindings()
+        self.show_keys()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The letters are bound only after the leader key."""
+        return self.leading if action == "after_leader" else True
+
+    def action_after_leader(self, key: str) -> None:
+        """A key after the leader key."""
+        self.lead(False)
+        letter = key_to_character(key) or key
+        action = self.keys.letters.get(letter)
+        if action is not None:
+            self.act(action)
+        elif key != "escape":
+            said = f"{bindings.short(self.keys.leader)} {letter} does nothing"
+            self.notify(said, markup=False, timeout=2)
+
+    def letters(self) -> list[footer.Entry]:
+        """The letters after the leader key, for the footer."""
+        return [
+            footer.Entry(letter, bindings.BY_ID[name].words, f"screen.act('{name}')")
+            for letter, name in self.keys.letters.items()
+            if name in self.acts
+        ]
+
+    def entry(self, action: str, *, right: bool = False, rank: int = 1) -> footer.Entry:
+        """An action of the table as the footer shows it."""
+        key = self.keys.shown(action)
+        if action in ("commands", "help") and self.keys.direct[action]:
+            key = "?" if action == "help" else bindings.short(self.keys.direct[action][0])
+        return footer.Entry(key, bindings.BY_ID[action].words, f"screen.act('{action}')", right, rank)
+
+    def _redraw(self) -> None:
+        self.app.refresh(repaint=True, layout=True)

@@ -1,0 +1,127 @@
+"""What stands beside the chat or lies over it: the inspector and the card that goes back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_agent.ui import footer
+from tui_agent.ui.cards.jump import Jump
+from tui_agent.ui.chat import layout
+from tui_agent.ui.chat.asking import Asking
+from tui_agent.ui.inspector.panel import Panel
+
+if TYPE_CHECKING:
+    from tui_agent.events import Emit
+    from tui_agent.ui import bindings
+    from tui_agent.ui.transcript.view import Transcript
+
+
+class Places(Asking):
+    """A screen with an inspector and a jump card in its `#body`."""
+
+    def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
+        super().__init__(keys, tell)
+        self.panel: Panel | None = None
+        self.jump: Jump | None = None
+        self.acts |= {"jump": self.open_jump, "inspect": self.toggle_panel, "next_place": self._next_place}
+
+    def performed(self) -> None:
+        if self.panel is not None:
+            self.panel.changed()
+
+    def place(self) -> None:
+        """Give the panel and the card the columns that this screen leaves them."""
+        width = self.size.width
+        columns = layout.panel_columns(width)
+        if self.panel is not None:
+            self.panel.set_class(columns is None, "-over")
+            self.panel.styles.width = columns if columns is not None else layout.overlay_columns(width)
+
+    # --- the inspector
+
+    async def toggle_panel(self) -> None:
+        """Open the inspector, or close it."""
+        if self.panel is not None:
+            await self.close_panel()
+        elif self.session is None:
+            self.say("the session is not open yet", "warning")
+        else:
+            self.panel = Panel(self.session.context, writable=not self.session.read_only, id="panel")
+            self.place()
+            await self.query_one("#body").mount(self.panel)
+            self.panel.enter()
+
+    async def close_panel(self) -> None:
+        """Close the inspector."""
+        panel, self.panel = self.panel, None
+        if panel is not None:
+            self.set_focus(self.composer)
+            await panel.remove()
+            self.show_keys()
+
+    def on_panel_asked(self, event: Panel.Asked) -> None:
+        event.stop()
+        self.work(self.perform(event.name, *event.arguments), "perform")
+
+    def on_panel_keys_changed(self, event: Panel.KeysChanged) -> None:
+        event.stop()
+        self.show_keys()
+
+    async def on_panel_jump_wanted(self, event: Panel.JumpWanted) -> None:
+        event.stop()
+        await self.open_jump(event.checkpoint)
+
+    async def action_in_panel(self, name: str) -> None:
+        """An action of the inspector, clicked in the footer."""
+        if self.panel is not None:
+            await self.app.run_action(name, self.panel if name.startswith("turn") else self.panel.tab)
+
+    def panel_entries(self) -> list[footer.Entry]:
+        """What can be pressed in the inspector."""
+        if self.panel is None:
+            return []
+        keys = self.panel.offered()
+        return [footer.Entry(key.key, key.words, f"screen.in_panel('{key.action}')") for key in keys]
+
+    # --- the jump card
+
+    async def on_transcript_checkpoint_chosen(self, event: Transcript.CheckpointChosen) -> None:
+        event.stop()
+        await self.open_jump(event.id)
+
+    async def open_jump(self, checkpoint: int | None = None) -> None:
+        """Open the card that goes back, at a checkpoint or at the newest turn."""
+        if self.session is None or self.jump is not None:
+            return
+        if checkpoint is None and not any(point.turn for point in self.session.context.checkpoints()):
+            self.say("there is no checkpoint yet: each prompt makes one")
+            return
+        self.jump = Jump(self.session.context, checkpoint, id="jump")
+        await self.query_one("#body").mount(self.jump)
+        self.jump.enter()
+        self.show_keys()
+
+    async def on_jump_chosen(self, event: Jump.Chosen) -> None:
+        event.stop()
+        await self.close_jump()
+        self.work(self.perform("revert", str(event.checkpoint)), "perform")
+
+    async def on_jump_left(self, event: Jump.Left) -> None:
+        event.stop()
+        await self.close_jump()
+
+    async def close_jump(self) -> None:
+        """Close the card."""
+        jump, self.jump = self.jump, None
+        if jump is not None:
+            self.set_focus(self.composer)
+            await jump.remove()
+            self.show_keys()
+
+    def action_in_jump(self) -> None:
+        """Go back to the chosen checkpoint, clicked in the footer."""
+        if self.jump is not None:
+            self.jump.rows.action_choose()
+
+    def _next_place(self) -> None:
+        self.focus_next()

@@ -1,0 +1,130 @@
+"""The inspector alone, over any context.jsonl: nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+from textual.worker import Worker, WorkerState
+
+from tui_agent import literal
+from tui_agent.ui import footer, themes
+from tui_agent.ui.inspector.panel import Panel
+from tui_agent.ui.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path, PurePath
+
+    from textual.app import ComposeResult
+
+    from tui_agent.context import Context
+
+
+class LogScreen(Screen[None]):
+    """A line that says which file, the inspector, the keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,escape,ctrl+c", "app.quit", "Leave", show=False),
+    ]
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._head = Static(id="log-head", markup=False)
+        self._keys = footer.KeyLine(id="keys")
+        self.panel: Panel | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self._head
+        yield self._keys
+
+    def on_mount(self) -> None:
+        self.head("reading")
+        self._show_keys()
+
+    def head(self, state: str, style: str = "$text-muted") -> None:
+        """Say what state the reading is in."""
+        self._head.update(
+            Content.assemble(
+                " ", (literal.one_line(str(self._path)), "bold"), "  ", (literal.one_line(state), style)
+            )
+        )
+
+    async def show(self, context: Context) -> None:
+        """The log is read."""
+        self.panel = Panel(context, writable=False, id="panel")
+        await self.mount(self.panel, after=self._head)
+        self.panel.enter()
+        damaged = len(context.damage)
+        self.head("read-only" + (f", {damaged} damaged lines" if damaged else ""))
+
+    def on_panel_keys_changed(self, event: Panel.KeysChanged) -> None:
+        event.stop()
+        self._show_keys()
+
+    async def action_in_panel(self, name: str) -> None:
+        """An action of the inspector, clicked in the footer."""
+        if self.panel is not None:
+            await self.app.run_action(name, self.panel if name.startswith("turn") else self.panel.tab)
+
+    def _show_keys(self) -> None:
+        keys = self.panel.offered() if self.panel is not None else []
+        entries = [footer.Entry(key.key, key.words, f"screen.in_panel('{key.action}')") for key in keys]
+        self._keys.show([*entries, footer.Entry("q", "leave", "app.quit", right=True)])
+
+
+class LogApp(App[int]):
+    """The program of `tui-agent inspect`."""
+
+    TITLE = "tui-agent"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(
+        self, path: Path, css: list[str | PurePath], *, read: Callable[[Path], Awaitable[Context]]
+    ) -> None:
+        super().__init__(driver_class=Terminal, css_path=css)
+        self._path = path
+        self._read = read
+        self._log_screen = LogScreen(path)
+
+    def get_default_screen(self) -> Screen[Any]:
+        return self._log_screen
+
+    def on_mount(self) -> None:
+        themes.register(cast("App[object]", self))
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.run_worker(self._reading(), name="read", exit_on_error=False)
+
+    async def _reading(self) -> None:
+        await self._log_screen.show(await self._read(self._path))
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """What went wrong is shown."""
+        if event.state is WorkerState.ERROR:
+            self._log_screen.head(str(event.worker.error), "bold $text-error")
+
+
+async def read_with_engine(path: Path) -> Context:
+    """Open a log to be read.
+
+    Raises:
+        FileNotFoundError: there is none.
+        Exception: what the log's own errors are; they say what is wrong with the file.
+    """
+    import importlib
+
+    log = path / "context.jsonl" if path.is_dir() else path
+    if not log.exists():
+        raise FileNotFoundError(f"{log}: there is no such file")
+    wiring = await asyncio.to_thread(importlib.import_module, "tui_agent.wiring")
+    context: Context = wiring.Context(log, read_only=True)
+    await context.restore()
+    return context
