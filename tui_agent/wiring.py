@@ -6,13 +6,10 @@ Everything above (the screen, `-p`, tests) calls `open_session`; nothing below k
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from tui_agent import paths
 from tui_agent.agent.approvals import Approvals
@@ -24,12 +21,13 @@ from tui_agent.agent.questions import Questions
 from tui_agent.agent.replies import Replies, assemble
 from tui_agent.agent.session import Chosen, Parts, Session
 from tui_agent.commands import CommandError, Commands
-from tui_agent.context import Context, ContextError, LogBusy, Record
+from tui_agent.context import Backup, Context, ContextError, LogBusy, Record
 from tui_agent.events import Appended, Event, ModelChanged, Notice, Rotated, SessionOpened, StateChanged
 from tui_agent.llm.provider import Provider, ProviderError
+from tui_agent.messages.blocks import text_block
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
 from tui_agent.prompt.assembler import Limits
-from tui_agent.prompt.system import SystemPrompt, joined
+from tui_agent.prompt.system import SystemPrompt, joined, pieces
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
@@ -189,11 +187,12 @@ async def preview_request(
     choice = _Choice(settings, SessionFolder(context.path.parent))
     chosen = choice.first(profile, demo=False)
     provider = chosen.provider
-    context.use_model(provider.model)
+    context.model = provider.model
     limits = Limits(provider.model, provider.window, provider.max_output_tokens, chosen.thinking)
-    text, blocks = await asyncio.to_thread(_prompt_text, _prompt(workspace, append_system))
+    layers = await asyncio.to_thread(_prompt(workspace, append_system).layers)
+    system = [text_block(piece) for piece in pieces(layers)]
     tools = Toolbox([*_tools(workspace, Reads()), TodoTool(TodoList(context), lambda items: None)]).offer()
-    return await asyncio.to_thread(assemble, context, limits, prompt=(text, blocks), tools=tools)
+    return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools)
 
 
 def _folder(workspace: Path, resume: str | None) -> SessionFolder:
@@ -252,13 +251,11 @@ async def _write_missing(context: Context, prompt: SystemPrompt, toolbox: Toolbo
         text, blocks = await asyncio.to_thread(_prompt_text, prompt)
         for notice in prompt.notices:
             bus.emit(Notice(notice, "warning", "prompt"))
-        held = len(context.records)
-        await context.write_system_prompt(text, blocks=blocks)
-        if held:
-            bus.emit(Rotated("prompt", context.backups()[-1].name, len(context.records)))
+        written = await context.write_system_prompt(text, blocks=blocks)
+        if isinstance(written, Backup):
+            bus.emit(Rotated("prompt", written.name, len(context.records)))
     if context.tools is None:
-        tools = toolbox.offer()
-        await context.append({"role": "_tools", "sha256": _digest(tools), "tools": tools})
+        await context.write_tools(toolbox.offer())
 
 
 async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> list[str]:
@@ -270,13 +267,9 @@ async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox)
             found.append(
                 "the instructions have changed since this session began; it goes on with those it has"
             )
-    if context.tools is not None and _digest(context.tools) != _digest(toolbox.offer()):
+    if context.tools is not None and context.tools != toolbox.offer():
         found.append("the tools have changed since this session began; it goes on with those it has")
     return found
-
-
-def _digest(tools: Sequence[Any]) -> str:
-    return hashlib.sha256(msgspec.json.encode(tools, order="sorted")).hexdigest()
 
 
 def _appended(record: Record) -> Appended:

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_agent.prompt.system import MAX_FILE_BYTES, Layer, SystemPrompt, joined, system_blocks
+from tui_agent.prompt.system import MAX_FILE_BYTES, Layer, SystemPrompt, joined, pieces
 
 
 def test_layers_go_from_the_general_to_the_particular(tmp_path: Path) -> None:
@@ -55,25 +55,10 @@ def test_two_builds_are_byte_identical(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=6))
-def test_the_stored_prompt_gives_the_layers_back_as_blocks(texts: list[str]) -> None:
+def test_the_recorded_places_cut_the_prompt_into_its_layers(texts: list[str]) -> None:
     layers = [Layer("session", str(index), text) for index, text in enumerate(texts)]
     text, blocks = joined(layers)
-    again = system_blocks(text, blocks)
-    whole = text.encode("utf-8", "replace").decode()
-    kept = [block["text"] for block in again]
-    assert "".join(kept).split() == whole.split()
-    assert all(piece.strip() for piece in kept)
-
-
-def test_recorded_layers_that_do_not_cover_the_prompt_make_one_block() -> None:
-    assert system_blocks("abc", []) == [{"type": "text", "text": "abc"}]
-    for odd in (
-        [{"bytes": [0, 2]}],
-        [{"bytes": [1, 3]}],
-        [{"bytes": [0, 9]}],
-        ["x"],
-        [{"bytes": [0, "3"]}],
-        [None],
-    ):
-        assert system_blocks("abc", odd) == [{"type": "text", "text": "abc"}]
-    assert system_blocks("  ", []) == []
+    data = text.encode("utf-8", "replace")
+    cut = [data[slice(*block["bytes"])].decode() for block in blocks]  # type: ignore[misc]
+    assert [piece.encode("utf-8", "replace").decode() for piece in pieces(layers)] == cut
+    assert "".join(cut) == data.decode()

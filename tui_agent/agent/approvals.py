@@ -84,7 +84,7 @@ class Approvals:
 
     async def _remember(self, rule: str, *, lasting: bool) -> None:
         try:
-            self._rules.remember(rule)
+            self._rules.remember(rule, "settings" if lasting else "session")
         except ValueError as error:
             self._emit(Notice(f"the rule {rule!r} was not kept: {error}", "warning", "approvals"))
             return

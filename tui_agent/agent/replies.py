@@ -23,10 +23,10 @@ from tui_agent.events import (
 from tui_agent.llm.provider import ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.llm.retry import ATTEMPTS, Retrying
 from tui_agent.messages.blocks import Block, text_block
+from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
-from tui_agent.prompt.system import system_blocks
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
@@ -76,7 +76,7 @@ class Replies:
         self._provider = provider
         self._thinking = thinking
         self._asking = Retrying(provider, self._emit, attempts=ATTEMPTS, on_failure=self._superseded)
-        self._context.use_model(provider.model)
+        self._context.model = provider.model
 
     async def build(self) -> tuple[Request, Manifest]:
         """The request that would be sent now, from the log alone.
@@ -107,7 +107,7 @@ class Replies:
         except DoesNotFit as error:
             self._emit(RequestFailed("overflow", str(error), error.ways))
             raise ReplyFailed(str(error)) from error
-        through = _newest_message(self._context)
+        through = self._context.records[-1].id
         self.watch.sent(request)
         self._shown.clear()
         try:
@@ -216,18 +216,16 @@ def assemble(
     context: Context,
     limits: Limits,
     *,
-    prompt: tuple[str, Sequence[object]] = ("", ()),
+    system: Sequence[Block] = (),
     tools: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Request, Manifest]:
-    """The request the log stands for, under these limits. `prompt` and `tools` stand in for those a new log lacks.
+    """The request the log stands for, under these limits. `system` and `tools` stand in for those a new log lacks.
 
     Raises:
         DoesNotFit: it does not fit the window.
     """
-    return Assembler(limits, context.estimator).build(
-        system=system_blocks(*prompt)
-        if context.system_prompt is None
-        else system_blocks(context.system_prompt, context.system_blocks),
+    return Assembler(limits, Estimator(limits.model)).build(
+        system=system if context.system_prompt is None else context.system_blocks,
         tools=tools if context.tools is None else context.tools,
         history=context.history,
         total=total_of(context),
@@ -239,10 +237,6 @@ def total_of(context: Context) -> Total:
     """The weight of the next request as the log accounts for it."""
     weight = context.weigh()
     return Total(weight.total, weight.exact, weight.pending, weight.mark)
-
-
-def _newest_message(context: Context) -> str:
-    return context.history[-1].id if len(context.history) else ""
 
 
 def _calls(reply: Reply) -> list[Call]:

@@ -4,7 +4,7 @@ method that changes something is a name for one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +26,28 @@ if TYPE_CHECKING:
     from tui_agent.context.log import Durability
     from tui_agent.context.projection import Head
     from tui_agent.messages.tokens import Tokens
+
+
+class Past:
+    """The context at an earlier point of its log: what was sent then, lazily read."""
+
+    def __init__(self, log: Projection) -> None:
+        self._log = log
+
+    @property
+    def history(self) -> Sequence[Message]:
+        """The messages as they were sent."""
+        return views.history(self._log)
+
+    @property
+    def system_blocks(self) -> list[Block]:
+        """The system prompt in force then, as API text blocks."""
+        return _system_blocks(self._log)
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        """The tool set in force then."""
+        return _tools(self._log)
 
 
 class Context:
@@ -71,6 +93,14 @@ class Context:
     def _log(self) -> Projection:
         return self._writer.projection
 
+    async def hold(self) -> None:
+        """Take the lease now instead of at the first write.
+
+        Raises:
+            LogBusy, LogChanged, LogReadError, ReadOnlyLog: as `append`.
+        """
+        await self._writer.ready()
+
     # --- reading -------------------------------------------------------------------------------------------------
 
     async def restore(self) -> bool:
@@ -108,6 +138,29 @@ class Context:
             raise ValueError(f"There is no record {name!r} in this context.")
         return index
 
+    def find(self, text: str) -> list[Record]:
+        """The records a person may mean: the one of that id or line (`17`, `#17`), else all whose id begins so."""
+        log = self._log
+        if (index := log.index.get(text)) is not None:
+            return [log.record(index)]
+        number = text.removeprefix("#")
+        if number.isdecimal():
+            return [record for record in views.records(log) if record.line == int(number)]
+        return [log.record(index) for name, index in log.index.items() if text and name.startswith(text)]
+
+    def usages(self) -> Iterator[Mapping[str, Any]]:
+        """The bodies of the `_usage` records, in order."""
+        log = self._log
+        return (log.body(usage.index) for usage in tuple(log.usages))
+
+    def before(self, record: str) -> Past:
+        """The context as it stood just before a record was appended, to see what was sent then.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return Past(self._log.prefix(self._index(record)))
+
     @property
     def system_prompt(self) -> str | None:
         """The text of the newest system prompt; None if there is none."""
@@ -116,17 +169,17 @@ class Context:
     @property
     def system_layers(self) -> list[dict[str, Any]]:
         """The layers of the newest system prompt as it was written: layer, source, bytes, and `text`."""
-        return _layers(self._log.body(self._log.prompts[-1])) if self._log.prompts else []
+        return _system_layers(self._log)
 
     @property
     def system_blocks(self) -> list[Block]:
         """The newest system prompt as API text blocks, one a layer; [] if there is none."""
-        return [text_block(layer["text"]) for layer in self.system_layers]
+        return _system_blocks(self._log)
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:
         """The newest tool set; None if none was written."""
-        return self._log.body(self._log.tools[-1])["tools"] if self._log.tools else None
+        return _tools(self._log)
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -556,6 +609,18 @@ def _message_body(message: Mapping[str, Any] | Message, fields: Mapping[str, Any
         raise ValueError("A message's content is text or a list of blocks.")
     ident, at = body.pop("id", None), body.pop("at", None)
     return {**body, "id": ident or ulid(), "at": at or now()}
+
+
+def _tools(log: Projection) -> list[dict[str, Any]] | None:
+    return log.body(log.tools[-1])["tools"] if log.tools else None
+
+
+def _system_layers(log: Projection) -> list[dict[str, Any]]:
+    return _layers(log.body(log.prompts[-1])) if log.prompts else []
+
+
+def _system_blocks(log: Projection) -> list[Block]:
+    return [text_block(layer["text"]) for layer in _system_layers(log)]
 
 
 def _layers(body: Mapping[str, Any]) -> list[dict[str, Any]]:

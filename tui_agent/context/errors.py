@@ -8,7 +8,12 @@ from pathlib import Path
 
 
 class ContextError(Exception):
-    """A log could not be read, written or changed; the message names the file and the way out."""
+    """A log could not be read, written or changed; the message names the file and the way out.
+
+    `ways` are the ways out as a list of words, where there are several.
+    """
+
+    ways: tuple[str, ...] = ()
 
 
 class LogReadError(ContextError):
@@ -50,7 +55,9 @@ class LogBusy(ContextError):
     def __init__(self, holder: Holder) -> None:
         who = f"process {holder.pid} on {holder.host}" if holder.pid else "another process"
         since = f" since {holder.since}" if holder.since else ""
-        super().__init__(f"The session is open for writing by {who}{since}. Close it there, or open read-only.")
+        super().__init__(
+            f"The session is open for writing by {who}{since}. Close it there, or open read-only."
+        )
         self.holder = holder
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from tui_agent.tools.tool import Need, Output, Progress, ToolError
 
@@ -95,7 +95,7 @@ class TodoTool:
         "Replace your todo list for this conversation. Use it for work of three or more steps: one item active at a "
         "time, done as soon as it is done. The person sees the list."
     )
-    schema: Mapping[str, Any] = {
+    schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
             "items": {

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tui_agent.messages.blocks import Block, text_block
-
 WORKSPACE_FILES = ("AGENTS.md", "CLAUDE.md", "MEMORY.md", "CODEBUDDY.md")
 """Files of instructions that the workspace may hold, in the order they are read in each folder."""
 
@@ -116,36 +114,19 @@ class SystemPrompt:
         return data.decode("utf-8", "replace").strip()
 
 
+def pieces(layers: Sequence[Layer]) -> list[str]:
+    """The layers as the texts that follow each other in the stored prompt and in the request."""
+    last = len(layers) - 1
+    return [layer.text.strip() + ("\n\n" if index < last else "\n") for index, layer in enumerate(layers)]
+
+
 def joined(layers: Sequence[Layer]) -> tuple[str, list[dict[str, object]]]:
     """The layers as one text, and where each lies in it: `{"layer", "source", "bytes": [start, end]}` in UTF-8."""
-    text: list[str] = []
+    texts = pieces(layers)
     blocks: list[dict[str, object]] = []
     position = 0
-    for index, layer in enumerate(layers):
-        piece = layer.text.strip() + ("\n\n" if index < len(layers) - 1 else "\n")
-        size = len(piece.encode("utf-8", "replace"))
+    for layer, text in zip(layers, texts, strict=True):
+        size = len(text.encode("utf-8", "replace"))
         blocks.append({"layer": layer.layer, "source": layer.source, "bytes": [position, position + size]})
-        text.append(piece)
         position += size
-    return "".join(text), blocks
-
-
-def system_blocks(text: str, blocks: Sequence[object]) -> list[Block]:
-    """The stored prompt as the API takes it: a text block for each recorded layer that is where it should be.
-
-    A prompt without recorded layers, or whose layers do not cover it (another program's file), is one block.
-    """
-    data = text.encode("utf-8", "replace")
-    pieces, position = [], 0
-    for block in blocks:
-        bounds = block.get("bytes") if isinstance(block, dict) else None
-        if not (isinstance(bounds, list) and len(bounds) == 2 and bounds[0] == position):
-            break
-        end = bounds[1]
-        if not isinstance(end, int) or not position < end <= len(data):
-            break
-        pieces.append(data[position:end].decode("utf-8", "replace"))
-        position = end
-    if position != len(data):
-        pieces = [text]
-    return [text_block(piece) for piece in pieces if piece.strip()]
+    return "".join(texts), blocks

@@ -48,7 +48,7 @@ class Timeline:
         Raises:
             ValueError: there is no such checkpoint; nothing was changed.
         """
-        words = await self._context.words_after(checkpoint)
+        words = self._context.words_after(checkpoint)
         return await self._travel("revert", self._context.revert_to(checkpoint), words)
 
     async def restore(self, backup: str) -> Travelled:

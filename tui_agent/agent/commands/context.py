@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
@@ -130,14 +131,23 @@ def _known(session: Session, record: str) -> str:
 
 async def keep(session: Session, backup: str) -> Outcome:
     """Pin a backup: pruning never takes it"""
-    await session.context.pin_backup(backup, pinned=True)
+    await _pin(session, backup, pinned=True)
     return Outcome(f"{backup} is pinned", {"backup": backup, "pinned": True})
 
 
 async def unkeep(session: Session, backup: str) -> Outcome:
     """Take the pin off a backup"""
-    await session.context.pin_backup(backup, pinned=False)
+    await _pin(session, backup, pinned=False)
     return Outcome(f"{backup} is not pinned any more", {"backup": backup, "pinned": False})
+
+
+async def _pin(session: Session, backup: str, *, pinned: bool) -> None:
+    names = [kept.name for kept in session.context.backups()]
+    if backup not in names:
+        raise CommandError(f"there is no backup {backup!r}; there are: {', '.join(names) or 'none'}")
+    before = session.folder.meta.pinned
+    after = [name for name in before if name != backup] + ([backup] if pinned else [])
+    await asyncio.to_thread(session.folder.save_meta, pinned=tuple(after))
 
 
 async def context(session: Session) -> Outcome:

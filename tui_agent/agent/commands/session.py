@@ -156,10 +156,13 @@ async def status(session: Session) -> Outcome:
 
 async def permissions(session: Session) -> Outcome:
     """List the rules that allow tool calls"""
-    rules = list(session.rules.rules)
+    rules = session.rules.allowed()
     if not rules:
         return Outcome("no rules: reads inside the workspace are free, everything else asks", {"allow": []})
-    return Outcome("allowed without asking:\n" + "\n".join(f"  {rule}" for rule in rules), {"allow": rules})
+    return Outcome(
+        "allowed without asking:\n" + "\n".join(f"  {rule} ({scope})" for rule, scope in rules),
+        {"allow": [{"rule": r, "scope": s} for r, s in rules]},
+    )
 
 
 async def todo(session: Session) -> Outcome:
