@@ -1,0 +1,390 @@
+"""What the transcript shows, as entries: one for each thing that was said, done or went wrong.
+
+An entry is plain data with no looks. `History` reads the entries of a stretch of messages when that stretch comes
+into view, so that a session of any length opens at once; until then a `Gap` stands for it. What happens while the
+program runs becomes entries in `live`.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from tui_agent.messages.blocks import result_text
+from tui_agent.ui.transcript.stream import Splitter
+
+if TYPE_CHECKING:
+    from tui_agent.context import Checkpoint
+    from tui_agent.messages.blocks import Block, Message
+
+State = Literal["writing", "running", "asks", "ok", "error", "denied", "cancelled", "interrupted"]
+"""Where a tool call is. `writing`: the model still writes it; `asks`: it waits for a person; `interrupted`: it never
+came to a result."""
+
+MAIN_ARGUMENTS = ("command", "path", "file_path", "pattern", "query", "url", "prompt", "name")
+"""Arguments that tell most about a call, best first."""
+
+ORIGINS: Mapping[str, str] = {
+    "summary": "summary of what came before",
+    "injection": "reminder",
+    "dmail": "message from the future",
+    "checkpoint": "checkpoint note",
+    "background": "background",
+    "repair": "repair",
+    "tool": "tool",
+}
+"""How records of the user's role that no person wrote are labelled."""
+
+_STOPPED: Mapping[str, str] = {
+    "max_tokens": "The answer reached the output limit and stops here.",
+    "refusal": "The model refused to answer.",
+    "model_context_window_exceeded": "The window was full; the answer stops here.",
+}
+"""Stop reasons a person should read about."""
+
+_WORDS = 60
+"""Characters of a turn's words that are compared with its checkpoint's."""
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Entry:
+    """One thing in the transcript. `opened` is set when a person unfolded it."""
+
+    opened: bool = False
+
+    @property
+    def foldable(self) -> bool:
+        """True if it shows more when it is opened."""
+        return False
+
+
+@dataclass(eq=False, slots=True)
+class Gap(Entry):
+    """Messages `start` to `stop` (exclusive) of the history, not read yet."""
+
+    start: int
+    stop: int
+
+
+@dataclass(eq=False, slots=True)
+class Mark(Entry):
+    """The checkpoint of a turn: its number, and when it was made (ISO 8601, or empty)."""
+
+    number: int
+    at: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Words(Entry):
+    """What a person said; media are placeholders in it. Many lines are folded to the first of them."""
+
+    SHOWN: ClassVar[int] = 16
+    LONG: ClassVar[int] = 24
+
+    text: str
+
+    @property
+    def foldable(self) -> bool:
+        return self.text.count("\n") >= self.LONG
+
+
+@dataclass(eq=False, slots=True)
+class Answer(Entry):
+    """The model's text, Markdown, cut into chunks as it comes. `partial`: it was cut off."""
+
+    body: Splitter
+    partial: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Thinking(Entry):
+    """The model's thinking, folded to a line. `open`: it still goes on."""
+
+    text: str
+    open: bool = False
+
+    @property
+    def foldable(self) -> bool:
+        return bool(self.text)
+
+
+@dataclass(eq=False, slots=True)
+class ToolCall(Entry):
+    """A call of a tool: one line that opens to its output or diff. `size` is bytes, `seconds` None if unknown."""
+
+    call: str
+    tool: str
+    title: str = ""
+    state: State = "running"
+    summary: str = ""
+    text: str = ""
+    diff: str = ""
+    size: int = 0
+    seconds: float | None = None
+    started: float = 0.0
+
+    @property
+    def foldable(self) -> bool:
+        return self.state != "writing"
+
+
+@dataclass(eq=False, slots=True)
+class Note(Entry):
+    """A line the program says."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+
+
+@dataclass(eq=False, slots=True)
+class Failure(Entry):
+    """What went wrong, and the ways out."""
+
+    text: str
+    ways: Sequence[str] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Retry(Entry):
+    """The request is sent again in `seconds`; `over` once it was."""
+
+    attempt: int
+    attempts: int
+    seconds: float
+    reason: str
+    over: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Aside(Entry):
+    """Text that neither a person nor the model said: a summary, a reminder, an answer not kept. Folded to a line."""
+
+    label: str
+    text: str
+
+    @property
+    def foldable(self) -> bool:
+        return bool(self.text)
+
+
+@dataclass(slots=True)
+class _Turns:
+    """The checkpoints of turns, findable by time and by words."""
+
+    checkpoints: Sequence[Checkpoint]
+    times: list[str] = field(init=False)
+    alone: dict[str, Checkpoint | None] = field(init=False)
+    """By the turn's words; None where two turns begin alike."""
+
+    def __post_init__(self) -> None:
+        self.times = [str(checkpoint.at or "") for checkpoint in self.checkpoints]
+        self.alone = {}
+        for checkpoint in self.checkpoints:
+            words = _squeezed(checkpoint.words or "")
+            self.alone[words] = None if words in self.alone else checkpoint
+
+    def before(self, message: Message, previous: Message | None) -> Checkpoint | None:
+        """The checkpoint that was made right before this message."""
+        words = _squeezed(message.text)
+        if not message.at:
+            return self.alone.get(words)
+        place = bisect_right(self.times, message.at) - 1
+        if place < 0 or not self.times[place]:
+            return self.alone.get(words)
+        found = self.checkpoints[place]
+        if previous is not None and previous.at and previous.at > self.times[place]:
+            return None
+        return found if words.startswith(_squeezed(found.words or "")) else None
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text[: _WORDS * 2].split())[:_WORDS].rstrip(".… ")
+
+
+class History:
+    """The messages of a session, read as entries a stretch at a time."""
+
+    def __init__(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
+        self._messages = messages
+        self._turns = _Turns([checkpoint for checkpoint in checkpoints if checkpoint.turn])
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
+        """The entries of messages `start` to `stop`, widened inside the gap so that no call is parted from its result.
+
+        Returns what was read: first message, end, entries. A history that was rewritten meanwhile gives what is left.
+        """
+        end = min(gap.stop, len(self._messages))
+        start, stop = max(gap.start, min(start, end)), min(stop, end)
+        while gap.start < start < end and _gives_results(self._messages[start]):
+            start -= 1
+        while stop < end and _gives_results(self._messages[stop]):
+            stop += 1
+        entries: list[Entry] = []
+        calls: dict[str, ToolCall] = {}
+        previous = self._messages[start - 1] if 0 < start < end else None
+        for index in range(start, stop):
+            message = self._messages[index]
+            entries += self._entries(message, previous, calls)
+            previous = message
+        return start, stop, entries
+
+    def _entries(
+        self, message: Message, previous: Message | None, calls: dict[str, ToolCall]
+    ) -> Iterator[Entry]:
+        if message.role == "assistant":
+            yield from _reply(message, calls)
+        elif _gives_results(message):
+            yield from _results(message, calls)
+        elif message.origin is not None:
+            yield Aside(ORIGINS.get(message.origin, message.origin), plain(message.content))
+        else:
+            checkpoint = self._turns.before(message, previous)
+            if checkpoint is not None:
+                yield Mark(checkpoint.id, str(checkpoint.at or ""))
+            yield Words(plain(message.content))
+
+
+def _gives_results(message: Message) -> bool:
+    return message.role == "user" and any(block.get("type") == "tool_result" for block in message.content)
+
+
+def _reply(message: Message, calls: dict[str, ToolCall]) -> Iterator[Entry]:
+    answer: Answer | None = None
+    for block in message.content:
+        match block.get("type"):
+            case "text":
+                text = str(block.get("text", ""))
+                if text.strip():
+                    answer = Answer(Splitter.whole(text))
+                    yield answer
+            case "thinking":
+                yield Thinking(str(block.get("thinking", "")))
+            case "redacted_thinking":
+                yield Thinking("")
+            case "tool_use":
+                arguments = block.get("input")
+                call = ToolCall(
+                    str(block.get("id", "")),
+                    str(block.get("name", "")),
+                    main_argument(arguments if isinstance(arguments, Mapping) else {}),
+                    "interrupted",
+                )
+                calls[call.call] = call
+                yield call
+            case _:
+                yield Aside(f"block of type {block.get('type')}", plain([block]))
+    if answer is not None:
+        answer.partial = message.partial
+    elif message.partial:
+        yield Note("The answer was cut off here.", "warning")
+    if (said := stopped(message.stop_reason or "")) is not None:
+        yield said
+
+
+def _results(message: Message, calls: dict[str, ToolCall]) -> Iterator[Entry]:
+    results = [block for block in message.content if block.get("type") == "tool_result"]
+    for block in results:
+        call = calls.get(str(block.get("tool_use_id", "")))
+        if call is None:
+            yield Aside("result of a call that is not in the context", result_text(block))
+            continue
+        _settle(call, block, message.meta if len(results) == 1 else {}, repaired=message.origin == "repair")
+    if rest := plain([block for block in message.content if block.get("type") != "tool_result"]):
+        yield Aside(ORIGINS.get(message.origin or "", message.origin or "beside a result"), rest)
+
+
+def _settle(call: ToolCall, block: Block, meta: Mapping[str, Any], *, repaired: bool) -> None:
+    content = block.get("content")
+    call.text = plain(content) if isinstance(content, list) else result_text(block)
+    outcome = meta.get("outcome")
+    if outcome in ("ok", "error", "denied", "cancelled"):
+        call.state = outcome
+    else:
+        call.state = "interrupted" if repaired else "error" if block.get("is_error") else "ok"
+    call.title = _text(meta, "title") or call.title
+    call.summary = _text(meta, "summary")
+    call.diff = _text(meta, "diff")
+    call.size = len(call.text.encode("utf-8", "replace"))
+    ms = meta.get("ms")
+    call.seconds = ms / 1000 if isinstance(ms, int | float) else None
+
+
+def _text(meta: Mapping[str, Any], key: str) -> str:
+    value = meta.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def stopped(reason: str) -> Note | None:
+    """What to say about an answer that stopped for that reason; None if there is nothing to say."""
+    return Note(_STOPPED[reason], "warning") if reason in _STOPPED else None
+
+
+def main_argument(arguments: Mapping[str, Any]) -> str:
+    """The argument that tells most about a call: one of the usual names, else the first that is text."""
+    for name in MAIN_ARGUMENTS:
+        if isinstance(value := arguments.get(name), str) and value:
+            return value
+    return next((value for value in arguments.values() if isinstance(value, str) and value), "")
+
+
+def plain(blocks: Sequence[Any]) -> str:
+    """The text of blocks; media are placeholders, blocks of unknown kinds JSON."""
+    return "\n".join(_plain(block) for block in blocks)
+
+
+def _plain(block: Any) -> str:
+    if not isinstance(block, Mapping):
+        return str(block)
+    match block.get("type"):
+        case "text":
+            return str(block.get("text", ""))
+        case "image" | "document" as kind:
+            return f"[{_media(kind, block.get('source'))}]"
+        case "tool_result":
+            return result_text(block)
+        case _:
+            return json.dumps(block, ensure_ascii=False, default=str, indent=1)
+
+
+def _media(kind: str, source: Any) -> str:
+    """`image png 1200x800 34 KB`, as far as it is known."""
+    if not isinstance(source, Mapping):
+        return kind
+    words = [kind]
+    if isinstance(media := source.get("media_type"), str):
+        words.append(media.rpartition("/")[2])
+    width, height = source.get("width"), source.get("height")
+    if isinstance(width, int) and isinstance(height, int):
+        words.append(f"{width}x{height}")
+    if isinstance(size := source.get("bytes"), int):
+        words.append(human_size(size))
+    return " ".join(words)
+
+
+def human_size(count: int) -> str:
+    """Bytes in words of at most seven characters: `812 B`, `2.1 KB`, `34 KB`."""
+    if count < 1000:
+        return f"{count} B"
+    size = float(count)
+    for unit in ("KB", "MB", "GB", "TB"):
+        size /= 1000
+        if size < 999.5 or unit == "TB":
+            break
+    return f"{size:.1f} {unit}" if size < 9.95 else f"{size:,.0f} {unit}"
+
+
+def human_time(seconds: float) -> str:
+    """A duration in words: `0.1 s`, `12 s`, `3 min 12 s`."""
+    if seconds < 9.95:
+        return f"{max(0.0, seconds):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

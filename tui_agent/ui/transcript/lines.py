@@ -1,0 +1,38 @@
+"""A line of text that is yet to be wrapped, and foreign text as content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from tui_agent.literal import visible
+
+EMPTY = Content("")
+
+PROSE = 100
+"""Cells after which prose is wrapped, however wide the screen is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text before it is wrapped.
+
+    `first` stands before its first row, `rest` before those it is wrapped to; both have the same width. `fold`: broken
+    anywhere, as code is, instead of at words. `wide`: uses the whole width and not only that of prose. `ground` is
+    the style of the whole row. `sign` stands in the margin beside the first row.
+    """
+
+    content: Content
+    first: Content = EMPTY
+    rest: Content = EMPTY
+    fold: bool = False
+    wide: bool = False
+    ground: str = ""
+    sign: Content = EMPTY
+
+
+def literal(text: str, style: str = "") -> Content:
+    """Foreign text as content: every character shows, none acts."""
+    content = Content(visible(text.expandtabs(4) if "\t" in text else text))
+    return content.stylize(style) if style else content

@@ -1,0 +1,354 @@
+"""What happens while the program runs, as entries: the events of a session told to the transcript.
+
+`Live` keeps what is still open: the answer that is being written, the calls that run, a retry that waits. It knows no
+widget; it adds, changes and removes entries of a `Shown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from tui_agent import events
+from tui_agent.ui.transcript.entries import (
+    Answer,
+    Aside,
+    Entry,
+    Failure,
+    Mark,
+    Note,
+    Retry,
+    Thinking,
+    ToolCall,
+    Words,
+    main_argument,
+)
+from tui_agent.ui.transcript.stream import Splitter
+
+OUTPUT_CHARACTERS = 64_000
+"""The end of a running call's output that is kept for the screen; its result brings the rest."""
+
+_RULES = {"session": "allowed for this session", "always": "allowed from now on"}
+
+
+class Shown(Protocol):
+    """Where entries are shown."""
+
+    def put(self, entry: Entry) -> None:
+        """Put it at the end."""
+
+    def changed(self, entry: Entry) -> None:
+        """It is not what it was."""
+
+    def drop(self, entry: Entry) -> None:
+        """Take it out."""
+
+    def find_call(self, call: str) -> ToolCall | None:
+        """The newest entry of that call."""
+
+
+class Live:
+    """Turns events into entries. `clock` gives seconds."""
+
+    def __init__(self, shown: Shown, clock: Callable[[], float]) -> None:
+        self._shown = shown
+        self._clock = clock
+        self._answer: Answer | None = None
+        self._thinking: Thinking | None = None
+        self._reply: list[Entry] = []
+        """What the open reply has put on the screen, in order."""
+        self._calls: dict[str, ToolCall] = {}
+        self._retry: Retry | None = None
+        self._questions: dict[str, events.Question] = {}
+        self._trouble: set[str] = set()
+        """What went wrong in this turn and was said."""
+        self._queue: dict[str, events.QueuedPrompt] = {}
+        self._taken: list[str] = []
+        """Words just taken out of the queue; a record that follows at once is one of them."""
+        self._delivered: tuple[str, str] | None = None
+        """Words that seem to have become this record."""
+
+    @property
+    def running(self) -> Sequence[ToolCall]:
+        """The calls that run now."""
+        return [call for call in self._calls.values() if call.state == "running"]
+
+    def feed(self, event: events.Event) -> None:
+        """Take an event."""
+        self._deliver(event)
+        match event:
+            case events.TextDelta(text):
+                self._more_text(text)
+            case events.ThinkingDelta(text):
+                self._more_thinking(text)
+            case events.ToolUseDelta(call, tool, size):
+                self._writing(call, tool, size)
+            case events.ReplyEnded():
+                self._reply_ended(event)
+            case events.ReplyDropped(reason):
+                self._reply_dropped(reason)
+            case events.RetryWaiting():
+                self._waits(event)
+            case events.ToolStarted():
+                self._tool_started(event)
+            case events.ToolProgress(call, text):
+                self._tool_progress(call, text)
+            case events.ToolEnded():
+                self._tool_ended(event)
+            case events.Asked(question):
+                self._asked(question)
+            case events.Answered(question, answer):
+                self._answered(question, answer)
+            case events.TurnStarted(_, number, prompt):
+                self._close_reply()
+                self._trouble.clear()
+                self._shown.put(Mark(number, datetime.now().astimezone().isoformat()))
+                self._shown.put(Words(prompt))
+            case events.StepStarted():
+                self._close_reply()
+            case events.TurnEnded():
+                self._turn_ended(event)
+            case events.RequestFailed(_, message, ways):
+                self._end_retry()
+                self._fail(message, ways)
+            case events.LogFailed(message, ways):
+                self._fail(f"The session could not be written. {message}", ways)
+                self._trouble.add(message)
+            case events.LogRecovered():
+                self._shown.put(Note("The session is written again."))
+            case events.Notice(text, level):
+                self._shown.put(Note(text, level))
+            case events.SessionOpened():
+                for text in event.repaired:
+                    self._shown.put(Note(text, "warning"))
+            case events.ModelChanged(model):
+                self._shown.put(Note(f"The next turn asks {model}."))
+            case _:
+                pass
+
+    # --- words that were queued and are delivered inside a turn
+
+    def _deliver(self, event: events.Event) -> None:
+        """Show queued words when they become a record.
+
+        No event says so in one piece: the queue lets go of them, and the records that follow at once are theirs
+        (unless the next event says that such a record is a tool's result).
+        """
+        if self._delivered is not None:
+            words, record = self._delivered
+            self._delivered = None
+            if not (isinstance(event, events.ToolEnded) and event.record == record):
+                self._shown.put(Words(words))
+        match event:
+            case events.QueueChanged(prompts):
+                waiting = {prompt.id: prompt for prompt in prompts}
+                gone = [prompt for name, prompt in self._queue.items() if name not in waiting]
+                self._taken = [prompt.text for prompt in gone if prompt.when == "step"]
+                self._queue = waiting
+            case events.Appended("user", record) if self._taken:
+                self._delivered = self._taken.pop(0), record
+            case _:
+                self._taken = []
+
+    # --- the reply
+
+    def _put(self, entry: Entry) -> None:
+        self._reply.append(entry)
+        self._shown.put(entry)
+
+    def _more_text(self, text: str) -> None:
+        self._end_retry()
+        self._end_thinking()
+        if self._answer is None:
+            self._answer = Answer(Splitter())
+        self._answer.body.feed(text)
+        if self._answer in self._reply:
+            self._shown.changed(self._answer)
+        elif self._answer.body.source.strip():
+            self._put(self._answer)
+
+    def _more_thinking(self, text: str) -> None:
+        self._end_retry()
+        self._end_answer()
+        if self._thinking is None:
+            self._thinking = Thinking("", open=True)
+            self._put(self._thinking)
+        self._thinking.text += text
+        self._shown.changed(self._thinking)
+
+    def _writing(self, call: str, tool: str, size: int) -> None:
+        self._end_retry()
+        self._end_thinking()
+        self._end_answer()
+        entry = self._calls.get(call)
+        if entry is None:
+            entry = self._calls[call] = ToolCall(call, tool, state="writing")
+            self._put(entry)
+        entry.size = size
+        self._shown.changed(entry)
+
+    def _end_answer(self) -> None:
+        if self._answer is not None:
+            self._answer.body.finish()
+            self._shown.changed(self._answer)
+            self._answer = None
+
+    def _end_thinking(self) -> None:
+        if self._thinking is not None:
+            self._thinking.open = False
+            self._shown.changed(self._thinking)
+            self._thinking = None
+
+    def _close_reply(self) -> None:
+        """Nothing more comes of the open reply; calls it had begun to write will not run."""
+        self._end_answer()
+        self._end_thinking()
+        for entry in self._reply:
+            if isinstance(entry, ToolCall) and entry.state == "writing":
+                entry.state = "interrupted"
+                self._shown.changed(entry)
+                self._calls.pop(entry.call, None)
+        self._reply = []
+
+    def _reply_ended(self, event: events.ReplyEnded) -> None:
+        self._end_retry()
+        self._end_answer()
+        self._end_thinking()
+        answers = [entry for entry in self._reply if isinstance(entry, Answer)]
+        shown = "".join(entry.body.source for entry in answers)
+        if event.text and shown.split() != event.text.split():
+            answers = [self._replace(answers, event.text)]
+        if event.partial and answers:
+            answers[-1].partial = True
+            self._shown.changed(answers[-1])
+        elif event.partial:
+            self._shown.put(Note("The answer was cut off here.", "warning"))
+        if event.partial:
+            self._close_reply()
+        self._reply = []
+
+    def _replace(self, answers: Sequence[Answer], text: str) -> Answer:
+        """What was kept is not what was streamed: show what was kept."""
+        for entry in answers[1:]:
+            self._shown.drop(entry)
+        if answers:
+            answers[0].body = Splitter.whole(text)
+            self._shown.changed(answers[0])
+            return answers[0]
+        answer = Answer(Splitter.whole(text))
+        self._put(answer)
+        return answer
+
+    def _reply_dropped(self, reason: str) -> None:
+        self._end_answer()
+        self._end_thinking()
+        dropped, self._reply = self._reply, []
+        if not dropped:
+            return
+        texts = []
+        for entry in dropped:
+            self._shown.drop(entry)
+            match entry:
+                case Answer(body=body):
+                    texts.append(body.source)
+                case Thinking(text=text):
+                    texts.append(text)
+                case ToolCall(call=call, tool=tool, size=size):
+                    self._calls.pop(call, None)
+                    texts.append(f"[{tool}: {size} bytes of a call]")
+                case _:
+                    pass
+        self._shown.put(Aside(f"not kept: {reason}", "\n\n".join(text for text in texts if text)))
+
+    # --- requests that fail
+
+    def _waits(self, event: events.RetryWaiting) -> None:
+        retry = self._retry
+        if retry is None or retry.attempt != event.attempt:
+            self._end_retry()
+            self._retry = Retry(event.attempt, event.attempts, event.seconds, event.reason)
+            self._shown.put(self._retry)
+            return
+        retry.seconds, retry.reason = event.seconds, event.reason
+        self._shown.changed(retry)
+
+    def _end_retry(self) -> None:
+        if self._retry is not None:
+            self._retry.over = True
+            self._shown.changed(self._retry)
+            self._retry = None
+
+    def _fail(self, message: str, ways: Sequence[str]) -> None:
+        self._trouble.add(message)
+        self._shown.put(Failure(message, ways))
+
+    def _turn_ended(self, event: events.TurnEnded) -> None:
+        self._end_retry()
+        self._close_reply()
+        for call in list(self._calls.values()):
+            if call.state in ("running", "asks"):
+                call.state = "interrupted"
+                self._shown.changed(call)
+        self._calls.clear()
+        if event.reason == "cancelled":
+            self._shown.put(Note("Stopped.", "warning"))
+        elif event.error and event.error not in self._trouble:
+            self._shown.put(Failure(event.error))
+
+    # --- tools and questions
+
+    def _call(self, call: str, tool: str) -> ToolCall:
+        entry = self._calls.get(call)
+        if entry is None:
+            entry = self._shown.find_call(call)
+            if entry is None:
+                entry = ToolCall(call, tool)
+                self._shown.put(entry)
+            self._calls[call] = entry
+        return entry
+
+    def _tool_started(self, event: events.ToolStarted) -> None:
+        entry = self._call(event.call, event.tool)
+        entry.title = event.title or entry.title or main_argument(event.arguments)
+        if entry.state not in ("running", "asks"):
+            entry.size, entry.text = 0, ""
+        entry.state, entry.started = "running", self._clock()
+        self._shown.changed(entry)
+
+    def _tool_progress(self, call: str, text: str) -> None:
+        entry = self._calls.get(call)
+        if entry is None:
+            return
+        entry.size += len(text.encode("utf-8", "replace"))
+        entry.text = (entry.text + text)[-OUTPUT_CHARACTERS:]
+        self._shown.changed(entry)
+
+    def _tool_ended(self, event: events.ToolEnded) -> None:
+        entry = self._call(event.call, event.tool)
+        self._calls.pop(event.call, None)
+        entry.tool, entry.title = event.tool, event.title or entry.title
+        entry.state, entry.summary = event.outcome, event.summary
+        entry.text, entry.diff, entry.size = event.text, event.diff, event.size
+        entry.seconds = event.seconds
+        self._shown.changed(entry)
+
+    def _asked(self, question: events.Question) -> None:
+        self._questions[question.id] = question
+        if (entry := self._calls.get(question.call)) is not None:
+            entry.state = "asks"
+            self._shown.changed(entry)
+
+    def _answered(self, question: str, answer: events.Answer) -> None:
+        asked = self._questions.pop(question, None)
+        if asked is None:
+            return
+        entry = self._calls.get(asked.call)
+        if entry is not None and entry.state == "asks":
+            entry.state, entry.started = "running", self._clock()
+            self._shown.changed(entry)
+        if answer.verdict in _RULES:
+            rule = answer.rule or asked.rule
+            self._shown.put(Note(f"{_RULES[answer.verdict]}: {rule}" if rule else _RULES[answer.verdict]))
+        elif asked.kind != "approval" and answer.verdict != "dismissed":
+            self._shown.put(Note(f"{asked.title}: {answer.note}"))

@@ -1,0 +1,294 @@
+"""Markdown as lines: what markdown-it reads of a chunk becomes `Line`s of Textual `Content`.
+
+Nothing in it is ever taken as markup: text goes through `visible`, styles are names of ours, and a link is only
+active if it leads to the web. HTML is shown as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+
+from tui_agent.ui.transcript import code
+from tui_agent.ui.transcript.inline import inline
+from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+    from tui_agent.ui.themes import Glyphs
+    from tui_agent.ui.transcript.stream import Chunk
+
+_NARROWEST = 6
+"""Cells a column of a table keeps; if there is no room for that, the table is shown as written."""
+
+
+def lines(chunk: Chunk, width: int, glyphs: Glyphs) -> list[Line]:
+    """The lines of a chunk for a transcript `width` cells wide."""
+    env: dict[str, Any] = {}
+    parser = _parser()
+    if chunk.links:
+        parser.parse("\n".join(chunk.links), env)
+    writer = _Writer(chunk, width, glyphs)
+    writer.blocks(parser.parse(chunk.source, env))
+    return writer.lines
+
+
+@lru_cache(1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # 50 ms: not before there is something to read
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+@dataclass(slots=True)
+class _Container:
+    """A quote or a list item around what is written: what stands before its first line, and before the others."""
+
+    first: Content
+    rest: Content
+    used: bool = False
+
+
+class _Writer:
+    """Walks the tokens of a chunk and writes its lines."""
+
+    def __init__(self, chunk: Chunk, width: int, glyphs: Glyphs) -> None:
+        self.lines: list[Line] = []
+        self._chunk = chunk
+        self._width = width
+        self._glyphs = glyphs
+        self._around: list[_Container] = []
+        if chunk.indent:
+            pad = Content(" " * min(chunk.indent, max(0, width // 2)))
+            self._around.append(_Container(pad, pad))
+        self._lists: list[tuple[bool, int]] = []
+        self._gap = chunk.gap
+        self._start = chunk.start
+        self._table_body = chunk.body
+
+    def blocks(self, tokens: Sequence[Token]) -> None:
+        """Write every block."""
+        index = 0
+        while index < len(tokens):
+            token = tokens[index]
+            match token.type:
+                case "inline":
+                    heading = index > 0 and tokens[index - 1].type == "heading_open"
+                    self._inline(token, tokens[index - 1].tag if heading else "")
+                case "fence" | "code_block":
+                    self._code(token)
+                case "hr":
+                    room = max(3, min(self._width, PROSE) - self._inset)
+                    self._write(Content.styled(self._glyphs.rule * room, ".transcript--dim"))
+                case "bullet_list_open" | "ordered_list_open":
+                    self._open_list(token)
+                case "bullet_list_close" | "ordered_list_close":
+                    self._lists.pop()
+                case "list_item_open":
+                    self._open_item()
+                case "list_item_close":
+                    self._close()
+                case "blockquote_open":
+                    self._gap_before()
+                    bar = Content.styled(self._glyphs.bar + " ", ".transcript--dim")
+                    self._around.append(_Container(bar, bar))
+                case "blockquote_close":
+                    self._around.pop()
+                case "table_open":
+                    index = self._table(tokens, index)
+                case _:
+                    pass
+            index += 1
+
+    # --- containers
+
+    @property
+    def _inset(self) -> int:
+        return sum(container.rest.cell_length for container in self._around)
+
+    def _open_list(self, token: Token) -> None:
+        ordered = token.type == "ordered_list_open"
+        start = int(token.attrs.get("start", 1) or 0) if ordered else 0
+        if not self._lists:
+            start = start if self._start is None else self._start
+        else:
+            self._gap = False
+        self._lists.append((ordered, start))
+
+    def _open_item(self) -> None:
+        ordered, number = self._lists[-1]
+        if ordered:
+            self._lists[-1] = (ordered, number + 1)
+            mark = f"{number}. "
+        else:
+            bullets = self._glyphs.bullets
+            mark = bullets[min(len(self._lists), len(bullets)) - 1] + " "
+        self._around.append(_Container(Content.styled(mark, ".transcript--mark"), Content(" " * len(mark))))
+
+    def _close(self) -> None:
+        container = self._around.pop()
+        if not container.used:  # an item without words still has its mark
+            self._around.append(container)
+            self._write(EMPTY)
+            self._around.pop()
+        # between items no blank row, whether the source has one or not
+        self._gap = False if self._lists else self._gap
+
+    def _gap_before(self) -> None:
+        """A blank row, if one is due, inside the containers that have begun."""
+        if self._gap:
+            bars = EMPTY.join(
+                container.rest
+                for container in self._around
+                if container.used or container is self._around[-1]
+            )
+            self._blank(bars)
+        self._gap = False
+
+    def _blank(self, before: Content) -> None:
+        self.lines.append(Line(EMPTY, before, before))
+
+    def _write(self, content: Content, *, fold: bool = False, wide: bool = False, ground: str = "") -> None:
+        if self._gap:
+            begun = [container.rest for container in self._around if container.used]
+            self._blank(EMPTY.join(begun))
+            self._gap = False
+        first = EMPTY.join(c.rest if c.used else c.first for c in self._around)
+        rest = EMPTY.join(c.rest for c in self._around)
+        for container in self._around:
+            container.used = True
+        self.lines.append(Line(content, first, rest, fold, wide, ground))
+
+    # --- leaves
+
+    def _inline(self, token: Token, heading: str) -> None:
+        content = inline(token)
+        if heading:
+            content = content.stylize_before(".transcript--heading" if heading in ("h1", "h2") else "bold")
+        for line in content.split("\n", allow_blank=True):
+            self._write(line)
+        self._gap = True
+
+    def _code(self, token: Token) -> None:
+        language = token.info.split()[0] if token.info.split() else ""
+        text = token.content.removesuffix("\n")
+        content = code.highlighted(text, language) if self._chunk.closed else literal(text)
+        for line in content.split("\n", allow_blank=True):
+            self._write(Content("  ") + line, fold=True, wide=True, ground=".transcript--code")
+        self._gap = True
+
+    # --- tables
+
+    def _table(self, tokens: Sequence[Token], index: int) -> int:
+        """Write the table that opens at `index`; returns where it closes."""
+        close, rows, aligns = read_table(tokens, index)
+        room = self._width - self._inset
+        widths = self._column_widths(rows, room)
+        if widths is None:
+            for row in rows:
+                self._write(Content(f" {self._glyphs.bar} ").join(row), wide=True)
+        else:
+            if self._table_body:
+                self._gap, rows = False, rows[1:]
+                self._table_body = False
+            for number, row in enumerate(rows):
+                head = number == 0 and not self._chunk.body
+                for line in self._row(row, widths, aligns, head=head):
+                    self._write(line, wide=True)
+                if head:
+                    rule = f"{self._glyphs.rule}{self._glyphs.rule}{self._glyphs.rule}".join(
+                        self._glyphs.rule * width for width in widths
+                    )
+                    self._write(Content.styled(rule, ".transcript--dim"), wide=True)
+        self._gap = True
+        return close
+
+    def _column_widths(self, rows: Sequence[Sequence[Content]], room: int) -> list[int] | None:
+        table = self._chunk.table
+        if table is None:
+            return fitted(natural(rows), room)
+        if room not in table.widths:
+            tokens = _parser().parse(table.sample)
+            opens = [index for index, token in enumerate(tokens) if token.type == "table_open"]
+            sample = read_table(tokens, opens[-1])[1] if opens else rows
+            table.widths[room] = fitted(natural(sample), room) or []
+        return table.widths[room] or None
+
+    def _row(
+        self, cells: Sequence[Content], widths: Sequence[int], aligns: Sequence[str], *, head: bool
+    ) -> Iterator[Content]:
+        """A row's lines: as many as its highest cell has."""
+        wrapped = [
+            cell.stylize_before("bold" if head else "").wrap(width)
+            for cell, width in zip(cells, widths, strict=False)
+        ]
+        separator = Content.styled(f" {self._glyphs.bar} ", ".transcript--dim")
+        for level in range(max((len(cell) for cell in wrapped), default=0)):
+            parts = [
+                _aligned(cell[level] if level < len(cell) else EMPTY, width, align)
+                for cell, width, align in zip(wrapped, widths, aligns, strict=False)
+            ]
+            yield separator.join(parts)
+
+
+def read_table(tokens: Sequence[Token], index: int) -> tuple[int, list[list[Content]], list[str]]:
+    """A table's cells and alignments, and the index of the token that closes it."""
+    rows: list[list[Content]] = []
+    aligns: list[str] = []
+    while tokens[index].type != "table_close":
+        token = tokens[index]
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "th_open":
+            aligns.append(str(token.attrs.get("style", "")).rpartition(":")[2])
+        elif token.type == "inline":
+            rows[-1].append(inline(token))
+        index += 1
+    return index, rows, aligns
+
+
+def natural(rows: Iterable[Sequence[Content]]) -> list[int]:
+    """The widths columns would like, in cells."""
+    widths: list[int] = []
+    for row in rows:
+        for column, cell in enumerate(row):
+            if column == len(widths):
+                widths.append(1)
+            widths[column] = max(widths[column], cell.cell_length)
+    return widths
+
+
+def fitted(widths: Sequence[int], room: int) -> list[int] | None:
+    """Widths that fit in `room` cells with three between columns: the widest give first. None if too little is left."""
+    room -= 3 * (len(widths) - 1)
+    result = list(widths)
+    over = sum(result) - room
+    while over > 0:
+        widest = max(result)
+        if widest <= _NARROWEST:
+            return None
+        wide = [column for column, width in enumerate(result) if width == widest]
+        below = max((width for width in result if width < widest), default=_NARROWEST)
+        floor = max(below, _NARROWEST, widest - -(-over // len(wide)))
+        for column in wide:
+            give = min(over, widest - floor)
+            result[column] -= give
+            over -= give
+    return result
+
+
+def _aligned(cell: Content, width: int, align: str) -> Content:
+    spare = max(0, width - cell.cell_length)
+    match align:
+        case "right":
+            return cell.pad_left(spare)
+        case "center":
+            return cell.pad(spare // 2, spare - spare // 2)
+        case _:
+            return cell.pad_right(spare)

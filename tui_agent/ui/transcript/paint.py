@@ -1,0 +1,132 @@
+"""A part as rows of the screen: wrapped, coloured, kept while it is near."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.style import Style
+
+from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line
+
+if TYPE_CHECKING:
+    from textual.content import Content
+    from textual.widget import Widget
+
+MARGIN = 2
+"""Cells left of every row: signs, and the cursor."""
+KEPT_ROWS = 4000
+"""Rows the painter keeps."""
+_LEAST_ROOM = 4
+
+
+class Part:
+    """What is laid out at once.
+
+    `make` gives its lines for a width in cells; `characters` and `breaks` (newlines) are for a guess of its height.
+    """
+
+    __slots__ = ("breaks", "characters", "make")
+
+    def __init__(self, make: Callable[[int], list[Line]], characters: int = 0, breaks: int = 0) -> None:
+        self.make = make
+        self.characters = characters
+        self.breaks = breaks
+
+    def guess(self, width: int) -> int:
+        """About how many rows it takes at that width."""
+        return 1 + self.breaks + self.characters // max(1, width)
+
+
+class Row(NamedTuple):
+    """A row of the screen. It begins at character `column` of line `line` of its part; line -1 is between entries."""
+
+    strip: Strip
+    line: int
+    column: int
+
+
+class Painter:
+    """Lays parts out as rows for a widget, and keeps the newest of them."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._kept: OrderedDict[Part, list[Row]] = OrderedDict()
+        self._rows = 0
+        self._width = 0
+        self._styles: dict[str | Style, Style] = {}
+
+    def clear(self) -> None:
+        """Forget everything: the width or the colours have changed."""
+        self._kept.clear()
+        self._rows = 0
+        self._styles.clear()
+
+    def rows(self, part: Part, width: int) -> list[Row]:
+        """The rows of a part in a transcript `width` cells wide."""
+        if width != self._width:
+            self.clear()
+            self._width = width
+        rows = self._kept.get(part)
+        if rows is None:
+            rows = self._kept[part] = self._paint(part, width)
+            self._rows += len(rows)
+            while self._rows > KEPT_ROWS and len(self._kept) > 1:
+                self._rows -= len(self._kept.popitem(last=False)[1])
+        else:
+            self._kept.move_to_end(part)
+        return rows
+
+    def blank(self, width: int) -> Row:
+        """The row between two entries."""
+        return Row(Strip.blank(width, self._widget.visual_style.rich_style), -1, 0)
+
+    def style(self, style: str | Style) -> Style:
+        """A style by its name: a component of the widget if it begins with a dot, else Textual's words for one."""
+        found = self._styles.get(style)
+        if found is None:
+            if isinstance(style, Style):
+                found = style
+            elif style.startswith("."):
+                found = self._widget.get_visual_style(style[1:], partial=True)
+            else:
+                found = self._widget.app.stylesheet.parse_style(style)
+            self._styles[style] = found
+        return found
+
+    def _paint(self, part: Part, width: int) -> list[Row]:
+        inner = max(_LEAST_ROOM, width - MARGIN)
+        rows: list[Row] = []
+        for number, line in enumerate(part.make(inner)):
+            rows += self._wrap(line, number, inner, width)
+        return rows
+
+    def _wrap(self, line: Line, number: int, inner: int, width: int) -> Iterator[Row]:
+        limit = inner if line.wide else min(inner, PROSE)
+        room = max(_LEAST_ROOM, limit - line.first.cell_length)
+        base = self._widget.visual_style
+        if line.ground:
+            base += self.style(line.ground)
+        plain, column = line.content.plain, 0
+        for row, content in enumerate(line.content.fold(room) if line.fold else line.content.wrap(room)):
+            if row and not line.fold:
+                while column < len(plain) and plain[column] == " ":
+                    column += 1
+            sign = EMPTY if row else line.sign
+            margin = " " * (MARGIN - sign.cell_length)
+            segments = [
+                *self._segments(sign, base),
+                Segment(margin, base.rich_style),
+                *self._segments(line.rest if row else line.first, base),
+                *self._segments(content, base),
+            ]
+            yield Row(Strip(segments).adjust_cell_length(width, base.rich_style), number, column)
+            column += len(content)
+
+    def _segments(self, content: Content, base: Style) -> Iterator[Segment]:
+        for text, style in content.render(base, end="", parse_style=self.style):
+            if text:
+                yield Segment(text, style.rich_style)

@@ -1,0 +1,275 @@
+"""Of which parts an entry consists, and what their lines say.
+
+A part is what is laid out at once: at most 200 lines, however long the entry is. Naming the parts costs nothing; their
+lines are made when they come into view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui_agent.literal import one_line
+from tui_agent.ui.transcript import diff, markdown
+from tui_agent.ui.transcript.entries import (
+    Answer,
+    Aside,
+    Entry,
+    Failure,
+    Mark,
+    Note,
+    Retry,
+    Thinking,
+    ToolCall,
+    Words,
+    human_size,
+    human_time,
+)
+from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal
+from tui_agent.ui.transcript.paint import MARGIN, Part
+
+if TYPE_CHECKING:
+    from tui_agent.ui.themes import Glyphs
+    from tui_agent.ui.transcript.stream import Chunk
+
+PAGE_LINES = 200
+PAGE_CHARACTERS = 12_000
+"""The most of a text that is laid out at once."""
+_LEAST_ROOM = 8
+_TITLE_CHARACTERS = 400
+_STATES = {
+    "writing": ("writing", ".transcript--dim"),
+    "running": ("running", ".transcript--busy"),
+    "asks": ("asks you", ".transcript--busy"),
+    "ok": ("ok", ".transcript--ok"),
+    "error": ("error", ".transcript--error"),
+    "denied": ("denied", ".transcript--warning"),
+    "cancelled": ("stopped", ".transcript--warning"),
+    "interrupted": ("no result", ".transcript--warning"),
+}
+_LEVELS = {"info": ".transcript--dim", "warning": ".transcript--warning", "error": ".transcript--error"}
+
+
+# --- of what an entry consists -----------------------------------------------------------------------------------
+
+
+class Parts:
+    """Says of what entries consist. `clock` gives seconds, for calls that still run."""
+
+    def __init__(self, glyphs: Glyphs, clock: Callable[[], float]) -> None:
+        self._glyphs = glyphs
+        self._clock = clock
+
+    def of(self, entry: Entry) -> list[Part]:
+        """The parts of an entry as it is now."""
+        match entry:
+            case Answer():
+                return self._answer(entry)
+            case Words():
+                return self._words(entry)
+            case ToolCall():
+                return self._call(entry)
+            case Thinking():
+                words = "thinking ..." if entry.open else "thinking"
+                said = human_size(len(entry.text.encode("utf-8", "replace"))) if entry.text else "not shown"
+                head = self._fold(entry, words, said, "" if entry.opened else entry.text)
+                style = ".transcript--thinking"
+                return [head, *(pages(entry.text, style=style) if entry.opened else ())]
+            case Aside():
+                head = self._fold(entry, entry.label, "", "" if entry.opened else entry.text)
+                return [head, *(pages(entry.text) if entry.opened else ())]
+            case Mark():
+                return [Part(lambda width: [self._mark(entry, width)])]
+            case Note():
+                return self._said(entry.text, (), _LEVELS[entry.level], "" if entry.level == "info" else "!")
+            case Failure():
+                return self._said(entry.text, entry.ways, ".transcript--error", "!")
+            case Retry():
+                when = "asked again" if entry.over else f"asking again in {human_time(entry.seconds)}"
+                text = f"{when} ({entry.attempt} of {entry.attempts}): {entry.reason}"
+                return self._said(text, (), ".transcript--dim" if entry.over else ".transcript--busy", "!")
+            case _:
+                return []
+
+    def _answer(self, entry: Answer) -> list[Part]:
+        chunks = [*entry.body.chunks, tail] if (tail := entry.body.tail) else entry.body.chunks
+        parts = [self._chunk(chunk) for chunk in chunks]
+        if entry.partial:
+            parts += self._said("The answer was cut off here.", (), ".transcript--warning", "!")
+        return parts
+
+    def _chunk(self, chunk: Chunk) -> Part:
+        if chunk.part is None:
+            source = chunk.source
+            chunk.part = Part(
+                lambda width: markdown.lines(chunk, width, self._glyphs),
+                len(source),
+                source.count("\n") - 1 + chunk.gap,
+            )
+        return chunk.part
+
+    def _words(self, entry: Words) -> list[Part]:
+        text, more = entry.text, 0
+        if entry.foldable and not entry.opened:
+            lines = text.split("\n")
+            text, more = "\n".join(lines[: Words.SHOWN]), len(lines) - Words.SHOWN
+        sign = Content.styled(self._glyphs.prompt, ".transcript--sign")
+        parts = list(pages(text, ground=".transcript--words", sign=sign))
+        if more:
+            said = f"{self._glyphs.more} {more:,} more lines, Enter or a click shows them"
+            rest = literal(said, ".transcript--dim")
+            parts.append(Part(lambda width: [Line(rest, ground=".transcript--words")]))
+        return parts
+
+    def _call(self, entry: ToolCall) -> list[Part]:
+        parts = [Part(lambda width: [self._call_head(entry, width)])]
+        if not entry.opened:
+            return parts
+        title = entry.title
+        if "\n" in title or len(title) > _LEAST_ROOM * 10:
+            parts += pages(title, style=".transcript--title", bar=self._glyphs.bar)
+        if entry.diff:
+            parts += diff_pages(entry.diff)
+        if entry.text and (not entry.diff or entry.state != "ok"):
+            parts += pages(entry.text, style=".transcript--output", fold=True)
+        elif not entry.diff:
+            said = "no output yet" if entry.state in ("running", "asks") else "no output"
+            parts += pages(said, style=".transcript--dim")
+        return parts
+
+    def _call_head(self, entry: ToolCall, width: int) -> Line:
+        width = min(width, PROSE)
+        word, style = _STATES[entry.state]
+        summary = entry.summary or (human_size(entry.size) if entry.size else "")
+        seconds = entry.seconds
+        if entry.state == "running":
+            seconds = max(0.0, self._clock() - entry.started)
+        time = "" if seconds is None else human_time(seconds)
+        summary, time = one_line(summary, 24), time if width > 40 else ""
+        right = Content.styled(f"{word:<9}", style) + literal(
+            f" {summary:>8} {time:>9}".rstrip(), ".transcript--dim"
+        )
+        room = max(_LEAST_ROOM, width - right.cell_length - 2)
+        name = literal(one_line(entry.tool or "tool", 40), ".transcript--tool")
+        title = literal(" " + one_line(entry.title[:_TITLE_CHARACTERS])) if entry.title else EMPTY
+        left = _cut(name + title, room, self._glyphs.more)
+        spare = max(0, room - left.cell_length)
+        line = left + Content(" " * (spare + 2)) + right
+        return Line(line, sign=self._sign(entry), wide=True, fold=True)
+
+    def _fold(self, entry: Entry, label: str, said: str, text: str) -> Part:
+        """A line that opens to more: label, a few words, the beginning of the text."""
+
+        def make(width: int) -> list[Line]:
+            head = literal(one_line(label, 60), ".transcript--tool")
+            if said:
+                head += literal(f"  {said}", ".transcript--dim")
+            if text:
+                words = " ".join(text[:_TITLE_CHARACTERS].split())
+                head += literal("  " + one_line(words), ".transcript--dim")
+            cut = _cut(head, max(_LEAST_ROOM, min(width, PROSE)), self._glyphs.more)
+            return [Line(cut, sign=self._sign(entry), fold=True)]
+
+        return Part(make)
+
+    def _sign(self, entry: Entry) -> Content:
+        if not entry.foldable:
+            return EMPTY
+        return Content.styled(
+            self._glyphs.opened if entry.opened else self._glyphs.closed, ".transcript--sign"
+        )
+
+    def _mark(self, entry: Mark, width: int) -> Line:
+        rule, time = self._glyphs.rule, local_time(entry.at)
+        words = f" checkpoint {entry.number} "
+        end = f" {time} {rule * 2}" if time else ""
+        spare = max(0, min(width, PROSE) - len(words) - len(end))
+        line = literal(words + rule * spare + end, ".transcript--checkpoint")
+        return Line(line, sign=Content.styled(rule * MARGIN, ".transcript--checkpoint"), fold=True)
+
+    def _said(self, text: str, ways: Sequence[str], style: str, sign: str) -> list[Part]:
+        parts = list(pages(text.strip() or "no reason given", style=style, sign=Content.styled(sign, style)))
+        bullet = Content.styled(f"{self._glyphs.bullets[0]} ", style)
+        lines = [Line(literal(" ".join(way.split())), bullet, Content("  ")) for way in ways]
+        return [*parts, Part(lambda width: lines, sum(map(len, ways)), len(lines) - 1)] if lines else parts
+
+
+def pages(
+    text: str,
+    *,
+    style: str = "",
+    ground: str = "",
+    sign: Content = EMPTY,
+    bar: str = "",
+    fold: bool = False,
+) -> Iterator[Part]:
+    """Foreign text as parts of a bounded size. `fold`: it is output and not prose; `bar` stands before each line."""
+    before = Content.styled(f"{bar} ", ".transcript--dim") if bar else EMPTY
+
+    def part(lines: list[str], sign: Content) -> Part:
+        def make(width: int) -> list[Line]:
+            return [
+                Line(literal(line, style), before, before, fold, fold, ground, EMPTY if number else sign)
+                for number, line in enumerate(lines)
+            ]
+
+        return Part(make, sum(map(len, lines)), len(lines) - 1)
+
+    page: list[str] = []
+    size = 0
+    for line in _bounded(text.replace("\r\n", "\n").removesuffix("\n").split("\n")):
+        if len(page) >= PAGE_LINES or size + len(line) > PAGE_CHARACTERS:
+            if page:
+                yield part(page, sign)
+                sign = EMPTY
+            page, size = [], 0
+        page.append(line)
+        size += len(line)
+    yield part(page, sign)
+
+
+def _bounded(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, overlong ones in pieces."""
+    for line in lines:
+        for start in range(0, len(line) or 1, PAGE_CHARACTERS):
+            yield line[start : start + PAGE_CHARACTERS]
+
+
+def diff_pages(text: str) -> Iterator[Part]:
+    """A unified diff as parts of a bounded size."""
+    read = diff.read(text)
+    digits = diff.digits(read)
+    page: list[diff.DiffLine] = []
+    size = 0
+    for line in read:
+        if page and (len(page) >= PAGE_LINES or size + len(line.text) > PAGE_CHARACTERS):
+            yield _diff_page(page, digits, size)
+            page, size = [], 0
+        page.append(line)
+        size += len(line.text)
+    if page:
+        yield _diff_page(page, digits, size)
+
+
+def _diff_page(page: list[diff.DiffLine], digits: int, size: int) -> Part:
+    return Part(lambda width: diff.lines(page, digits=digits), size, len(page) - 1)
+
+
+def _cut(content: Content, width: int, more: str) -> Content:
+    """The content in at most `width` cells, with a sign if something was cut off."""
+    if content.cell_length <= width:
+        return content
+    return content.truncate(max(0, width - len(more))) + Content(more)
+
+
+def local_time(at: str) -> str:
+    """A time in ISO 8601 as a person here reads it: `12:04`, on another day `3 May 12:04`; "" if it is none."""
+    try:
+        then = datetime.fromisoformat(at).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return ""
+    time = f"{then:%H:%M}"
+    return time if then.date() == datetime.now().date() else f"{then.day} {then:%b} {time}"

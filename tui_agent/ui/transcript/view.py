@@ -1,0 +1,250 @@
+"""The transcript: one widget over everything that was said and done, whatever its length.
+
+It takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `LinkChosen` and `NewLines`. Blocks fold
+and open by a click, or by Enter and Space under the cursor, which moves with up, down, `[` and `]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from tui_agent.ui.themes import UNICODE, Glyphs
+from tui_agent.ui.transcript import code
+from tui_agent.ui.transcript.entries import Entry, Gap, History, Mark, Note, ToolCall
+from tui_agent.ui.transcript.layout import Placed, Spot
+from tui_agent.ui.transcript.live import Live
+from tui_agent.ui.transcript.paint import MARGIN, Row
+from tui_agent.ui.transcript.sheet import Sheet
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.timer import Timer
+
+    from tui_agent.context import Checkpoint
+    from tui_agent.events import Event
+    from tui_agent.messages.blocks import Message as Said
+
+_RECENT = 200
+"""Entries from the end among which a call is looked for."""
+
+
+class Transcript(Sheet):
+    """The conversation.
+
+    Args:
+        glyphs: The signs to use.
+    """
+
+    FOCUS_ON_CLICK = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"transcript--{name}"
+        for name in (
+            *("words", "sign", "dim", "mark", "heading", "inline", "code", "link", "thinking", "checkpoint"),
+            *("tool", "title", "output", "added", "removed", "busy", "ok", "warning", "error", "cursor"),
+        )
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "choose", "Open", id="transcript.toggle", tooltip="Open or fold the block"),
+        Binding("up", "step(-1)", "Block up", show=False),
+        Binding("down", "step(1)", "Block down", show=False),
+        Binding("left_square_bracket", "block(-1)", "Block up", id="transcript.previous", show=False),
+        Binding("right_square_bracket", "block(1)", "Block down", id="transcript.next", show=False),
+        Binding("pageup", "page_up", "Page up", show=False),
+        Binding("pagedown", "page_down", "Page down", show=False),
+        Binding("home,ctrl+home", "scroll_home", "Top", show=False),
+        Binding("end,ctrl+end", "scroll_end", "Bottom", show=False),
+    ]
+
+    class CheckpointChosen(Message):
+        """A checkpoint was chosen. `id` is its number."""
+
+        def __init__(self, id: int) -> None:
+            super().__init__()
+            self.id = id
+
+    class LinkChosen(Message):
+        """A link to the web was clicked. `target` is its address, safe to hand to a browser or a terminal."""
+
+        def __init__(self, target: str) -> None:
+            super().__init__()
+            self.target = target
+
+    def __init__(
+        self,
+        *,
+        glyphs: Glyphs = UNICODE,
+        name: str | None = None,
+        id: str | None = "transcript",
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(glyphs=glyphs, name=name, id=id, classes=classes)
+        self._history = History((), ())
+        self._live = Live(self, monotonic)
+        self._cursor: Placed | None = None
+        self._seconds: Timer | None = None
+
+    # --- what is shown
+
+    def load(
+        self, history: Sequence[Said], checkpoints: Sequence[Checkpoint], *, notes: Sequence[str] = ()
+    ) -> None:
+        """Show a history from its end. Nothing of it is read before it is needed; `notes` are lines after it."""
+        self._history = History(history, checkpoints)
+        self._live = Live(self, monotonic)
+        self._cursor = None
+        gap: list[Entry] = [Gap(0, len(history))] if len(history) else []
+        self._load([*gap, *(Note(note) for note in notes)])
+
+    def feed(self, event: Event) -> None:
+        """Show what happened."""
+        self._live.feed(event)
+        if self._seconds is not None:
+            if self._live.running:
+                self._seconds.resume()
+            else:
+                self._seconds.pause()
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What is shown, in order; messages that were not near the screen yet are left out."""
+        return [placed.entry for placed in self._sheet if not isinstance(placed.entry, Gap)]
+
+    def find_call(self, call: str) -> ToolCall | None:
+        """The newest entry of a call."""
+        for placed in self._sheet.newest(_RECENT):
+            if isinstance(placed.entry, ToolCall) and placed.entry.call == call:
+                return placed.entry
+        return None
+
+    def drop(self, entry: Entry) -> None:
+        """Take an entry out."""
+        if self._cursor is not None and self._cursor.entry is entry:
+            self._cursor = None
+        super().drop(entry)
+
+    def toggle(self, index: int | None = None) -> None:
+        """Open or fold an entry: the one with that number in `entries`, or the one under the cursor."""
+        placed = self._cursor if index is None else self._sheet.find(self.entries[index])
+        if placed is None or not placed.entry.foldable:
+            return
+        placed.entry.opened = not placed.entry.opened
+        self._sheet.change(placed.entry)
+        if self._spot is not None and self._spot.placed is placed and self._spot.part > 0:
+            self._spot = Spot(placed, 0, 0)
+        if self.follow:
+            # what opens pushes the end down: the block stays where it is, and nothing of it counts as new
+            self.follow = False
+            if self._spot is not None:
+                self._seen = self._sheet.spot(self._sheet.total - 1)
+        self.flush()
+
+    def _read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
+        return self._history.read(gap, start, stop)
+
+    def on_mount(self) -> None:
+        """Load the highlighter beside the first frames; count seconds while calls run."""
+        self._seconds = self.set_interval(1.0, self._tick, pause=True)
+        if not code.is_warm():
+            self.run_worker(self._warm, thread=True, name="transcript colours", exit_on_error=False)
+
+    def _warm(self) -> None:
+        code.warm()
+        self.app.call_from_thread(self._forget_rows)
+
+    def _tick(self) -> None:
+        """A second has passed for the calls that run."""
+        for call in self._live.running:
+            self.changed(call)
+
+    # --- the cursor
+
+    def on_focus(self) -> None:
+        """The cursor shows with the focus."""
+        if self._cursor is None:
+            self._cursor = self._at_edge(1)
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """The cursor hides without it."""
+        self.refresh()
+
+    def _at_edge(self, side: int) -> Placed | None:
+        """The first (-1) or last (1) entry on the screen."""
+        rows = self._screen_rows
+        return rows[0 if side < 0 else -1][0] if rows else None
+
+    def action_block(self, by: int) -> None:
+        """Put the cursor on the next block, up (-1) or down (1)."""
+        if self._cursor is None or all(placed is not self._cursor for placed, _ in self._screen_rows):
+            self._cursor = self._at_edge(-by)
+        else:
+            self._cursor = self._sheet.beside(self._cursor, by) or self._cursor
+        self._reveal()
+        self.refresh()
+
+    def action_step(self, by: int) -> None:
+        """Go a block up or down, or a row while the block's end in that direction is not on the screen."""
+        placed, top = self._cursor, round(self.scroll_y)
+        if placed is not None and any(other is placed for other, _ in self._screen_rows):
+            above = self._sheet.top(placed) < top
+            below = self._sheet.bottom(placed) > top + self._page
+            if above if by < 0 else below:
+                self.scroll_relative(y=by, animate=False)
+                return
+        self.action_block(by)
+
+    def _reveal(self) -> None:
+        """Scroll until the block under the cursor begins on the screen, and ends there if it can."""
+        placed, sheet, page = self._cursor, self._sheet, self._page
+        if placed is None:
+            return
+        sheet.measure(Spot(placed, -1, 0), page)
+        y, top, bottom = round(self.scroll_y), sheet.top(placed), sheet.bottom(placed)
+        if top < y or (bottom > y + page and bottom - top >= page):
+            self._spot, self.follow = Spot(placed, 0, 0), False
+        elif bottom > y + page:
+            self._spot, self.follow = sheet.up(sheet.end_of(placed), page - 1), False
+        self.flush()
+
+    def action_choose(self) -> None:
+        """Open or fold the block under the cursor; choose a checkpoint."""
+        if self._cursor is not None:
+            self._choose(self._cursor)
+
+    def _choose(self, placed: Placed) -> None:
+        if isinstance(placed.entry, Mark):
+            self.post_message(self.CheckpointChosen(placed.entry.number))
+        else:
+            self._cursor = placed
+            self.toggle()
+
+    async def _on_click(self, event: events.Click) -> None:
+        event.stop()
+        if not 0 <= event.y < len(self._screen_rows):
+            return
+        placed, row = self._screen_rows[event.y]
+        target = event.style.meta.get("link")
+        if isinstance(target, str):
+            self.post_message(self.LinkChosen(target))
+        elif row.line >= 0 and (not placed.entry.opened or self._first_row(event.y)):
+            self._choose(placed)
+
+    def _first_row(self, y: int) -> bool:
+        """Is this the first row of its entry?"""
+        placed = self._screen_rows[y][0]
+        return self._sheet.top(placed) == round(self.scroll_y) + y
+
+    def _line(self, y: int, placed: Placed, row: Row) -> Strip:
+        if placed is not self._cursor or not self.has_focus or row.line < 0:
+            return row.strip
+        sign = self._glyphs.cursor if self._first_row(y) or y == 0 else " "
+        style = self.get_component_rich_style("transcript--cursor")
+        _, rest = row.strip.divide([MARGIN, row.strip.cell_length])
+        return Strip([Segment(sign.ljust(MARGIN), style), *rest], row.strip.cell_length)
