@@ -58,7 +58,7 @@ class Checkpoint:
     turn: bool
     line: int
     words: str
-    tokens: Tokens
+    tokens: int
     history: int = 0
 
 
@@ -70,7 +70,7 @@ class Backup:
     at: str
     bytes: int
     records: int
-    tokens: Tokens
+    tokens: int | None
     pinned: bool = False
     exists: bool = True
 
@@ -112,7 +112,7 @@ class FakeContext:
         return list(self._checkpoints)
 
     def backups(self) -> list[Backup]:
-        return list(self._backups)
+        return list(reversed(self._backups))
 
     def weigh(self) -> Weight:
         return self.weight
@@ -121,6 +121,12 @@ class FakeContext:
         found = next(r for r in self.records if r.id == record)
         mark = "exact" if found.role == "assistant" else "estimated"
         return Tokens(len(found.raw) // 3, mark)
+
+    def tokens_of(self, record: Record) -> Tokens:
+        return Tokens(0, "estimated") if record.role.startswith("_") else self.tokens(record.id)
+
+    async def measure(self) -> None:
+        """Everything is weighed already."""
 
     def marks(self, record: str) -> Mapping[str, Any]:
         return self._marks.get(record, {})
@@ -166,10 +172,8 @@ class FakeContext:
     def mark_turn(self, words: str, *, turn: bool = True) -> Checkpoint:
         number = len(self._checkpoints)
         record = self.line({"role": "_checkpoint", "id": number, "turn": turn})
-        tokens = Tokens(900 * (number + 1), "exact" if turn else "estimated")
-        point = Checkpoint(
-            number, f"u{number}", str(record.at), turn, record.line, words, tokens, len(self.history)
-        )
+        tokens, held = 900 * (number + 1), len(self.history)
+        point = Checkpoint(number, f"u{number}", str(record.at), turn, record.line, words, tokens, held)
         self._checkpoints.append(point)
         return point
 
@@ -182,7 +186,7 @@ class FakeContext:
             AT.format(30),
             18_220,
             len(self.records),
-            Tokens(18_734, "exact"),
+            18_734,
         )
         self._backups.append(backup)
         self.history = self.history[:keep]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from textual.app import App
 from textual.worker import Worker, WorkerState
 
-from tui_agent.ui import bindings, themes
+from tui_agent.ui import bindings, themes, words
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
 from tui_agent.ui.commands import Palette, listed
 from tui_agent.ui.help import HelpScreen
@@ -229,11 +229,8 @@ def farewell(session: Session) -> str:
     if not len(context.history):
         return ""
     weight = context.weigh()
-    turns = sum(1 for point in context.checkpoints() if point.turn)
-    return (
-        f"tui-agent --resume {session.id}\n"
-        f"{turns} turns, {len(context.records):,} records, {weight.total:,} tokens, {session.folder.path}\n"
-    )
+    counts = f"{len(context.history):,} messages, {words.number(weight.total, weight.mark)} tokens"
+    return f"To go on: tui-agent --resume {session.id}\n{counts}, kept in {session.folder.path}\n"
 
 
 def run_inspector(path: Path) -> int:

@@ -53,6 +53,11 @@ class Terminal(LinuxDriver):
         super().stop_application_mode()
 
 
+def on_another_machine() -> bool:
+    """True over ssh: the person's browser and clipboard are elsewhere."""
+    return bool(os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"))
+
+
 def clipboard_command() -> list[str] | None:
     """The program that fills the clipboard here, or None: then only the terminal can.
 
@@ -61,7 +66,7 @@ def clipboard_command() -> list[str] | None:
     """
     if os.environ.get("TMUX") and shutil.which("tmux"):
         return ["tmux", "load-buffer", "-w", "-"]
-    if os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY"):
+    if on_another_machine():
         return None
     if sys.platform == "darwin" and shutil.which("pbcopy"):
         return ["pbcopy"]

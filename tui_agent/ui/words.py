@@ -1,9 +1,14 @@
-"""Figures as a person reads them: sizes, times, token counts."""
+"""Figures as a person reads them (sizes, times, token counts), and long lists made in short slices."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
-from typing import Protocol
+from time import perf_counter
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 SIGNS = {"exact": "", "estimated": "~", "reconciled": "≃"}
 """How sure a count is: exact bare, estimated, or an exact difference shared out by estimate."""
@@ -40,8 +45,8 @@ def size(count: int) -> str:
     return f"{value:.1f} {units[0]}" if value < 10 else f"{value:.0f} {units[0]}"
 
 
-def clock(at: str | None, *, now: datetime | None = None) -> str:
-    """A time in ISO 8601 as local time: `12:04` today, `Nov 29 12:04` before, `2025-11-29` in another year."""
+def clock(at: str | None, *, short: bool = False, now: datetime | None = None) -> str:
+    """A time in ISO 8601 as local time: `12:04` today, `29 Nov 12:04` on another day, there `short` is `29 Nov`."""
     if not at:
         return ""
     try:
@@ -51,4 +56,18 @@ def clock(at: str | None, *, now: datetime | None = None) -> str:
     today = now or datetime.now().astimezone()
     if moment.date() == today.date():
         return moment.strftime("%H:%M")
-    return moment.strftime("%b %d %H:%M") if moment.year == today.year else moment.strftime("%Y-%m-%d")
+    return f"{moment.day} {moment:%b}" if short else f"{moment.day} {moment:%b %H:%M}"
+
+
+_SLICE_S = 0.004
+"""Seconds of work between two chances for others."""
+
+
+async def in_slices(items: Iterable[T]) -> AsyncIterator[T]:
+    """The items, with a chance for keys and frames every few milliseconds: for what takes long to make."""
+    until = perf_counter() + _SLICE_S
+    for item in items:
+        yield item
+        if perf_counter() > until:
+            await asyncio.sleep(0)
+            until = perf_counter() + _SLICE_S

@@ -1,7 +1,7 @@
 """Go back to a checkpoint: the list of turns, and the chat as it would be.
 
     Jump
-      Rows          the turns, newest last
+      Rows          the turns, newest first
       .facts        what going there means
       Transcript    the preview
 
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from tui_agent.context import Checkpoint, Context
 
 _COLUMNS = (Column("", 5, "right"), Column("when", 12), Column("tokens", 8, "right"), Column("your words", 0))
+
+_MOST_ROWS = 7
+"""Checkpoints that are seen at once; the rest of the card is the preview."""
 
 
 class Jump(Vertical):
@@ -50,13 +54,10 @@ class Jump(Vertical):
     def __init__(self, context: Context, checkpoint: int | None, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._source = context
-        points = context.checkpoints()
-        self._points: Sequence[Checkpoint] = [p for p in points if p.turn or p.id == checkpoint]
-        found = [index for index, point in enumerate(self._points) if point.id == checkpoint]
-        self._start = found[0] if found else len(self._points) - 1
-        self._shown: int | None = None
-        self.rows = Rows(self._cells, len(self._points), columns=_COLUMNS, empty="No checkpoint yet.")
-        self.preview = Transcript(classes="preview")
+        self._wanted = checkpoint
+        self._points: list[Checkpoint] = []
+        self.rows = Rows(self._cells, columns=_COLUMNS, empty="Looking for checkpoints ...")
+        self.preview = Transcript(id="jump-preview", classes="preview")
         self._facts = Static(classes="facts", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -67,9 +68,19 @@ class Jump(Vertical):
     def on_mount(self) -> None:
         self.border_title = Content("go back to before")
         self.border_subtitle = Content("Enter goes back   Esc stays")
-        self.rows.styles.max_height = min(len(self._points) + 1, 8)
-        self.rows.move(self._start, tell=False)
-        self._show(self._start)
+        self._gather()
+
+    @work(group="gather", exclusive=True, exit_on_error=False)
+    async def _gather(self) -> None:
+        """Find the turns from the newest on; the list can be used meanwhile."""
+        async for point in words.in_slices(reversed(self._source.checkpoints())):
+            if point.turn or point.id == self._wanted:
+                self._points.append(point)
+                self.rows.grow(len(self._points))
+                self.rows.styles.height = min(len(self._points), _MOST_ROWS) + 1
+                if point.id == self._wanted or (self._wanted is None and len(self._points) == 1):
+                    self.rows.move(len(self._points) - 1, tell=False)
+                    self._show(self.rows.cursor)
 
     def enter(self) -> None:
         """Give the list the focus."""
@@ -85,7 +96,7 @@ class Jump(Vertical):
         self._show(event.index)
 
     def _show(self, index: int) -> None:
-        if index >= 0:
+        if 0 <= index < len(self._points):
             self.run_worker(self._load(index), group="preview", exclusive=True, exit_on_error=False)
 
     async def _load(self, index: int) -> None:
@@ -100,7 +111,6 @@ class Jump(Vertical):
             )
         )
         self.preview.load(history, ())
-        self.preview.scroll_end(animate=False)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         event.stop()

@@ -42,6 +42,7 @@ from tui_agent.ui.chat.places import Places
 from tui_agent.ui.chat.queue import QueueLine
 from tui_agent.ui.chat.status import StatusLine
 from tui_agent.ui.commands import listed
+from tui_agent.ui.terminal import on_another_machine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,7 +220,7 @@ class ChatScreen(Places):
             self.queue_line.show(self._early, starting=True)
         else:
             self.work(self._submit(event.text, event.when), "submit")
-        self.transcript.scroll_end(animate=False)
+        self.transcript.action_scroll_end()
 
     async def _submit(self, text: str, when: Literal["step", "turn"]) -> None:
         assert self.session is not None
@@ -366,9 +367,9 @@ class ChatScreen(Places):
             case "page", _:
                 view.scroll_page_down(animate=False)
             case _, -1:
-                view.scroll_home(animate=False)
+                view.action_scroll_home()
             case _:
-                view.scroll_end(animate=False)
+                view.action_scroll_end()
 
     def on_key(self, event: events.Key) -> None:
         """A printable key that nobody wanted is the composer's."""
@@ -394,6 +395,14 @@ class ChatScreen(Places):
         lines = "line" if event.count == 1 else "lines"
         below.update(Content(f" {event.count:,} new {lines} below, End "))
         below.display = event.count > 0
+
+    def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
+        event.stop()
+        # over ssh a browser would open on the wrong machine
+        if on_another_machine():
+            self.copy(event.target)
+        else:
+            self.app.open_url(event.target)
 
     def show_keys(self) -> None:
         """Show what can be pressed now, and share the rows out again."""

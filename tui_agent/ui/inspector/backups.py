@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
@@ -18,14 +20,6 @@ if TYPE_CHECKING:
 
     from tui_agent.context import Backup, Context
 
-_COLUMNS = (
-    Column("file", 16),
-    Column("before", 10),
-    Column("when", 12),
-    Column("size", 7, "right"),
-    Column("tokens", 0, "right"),
-)
-
 
 class Backups(Tab):
     """The backups, newest first. Enter shows one as a chat, `r` restores it, `p` pins it."""
@@ -38,52 +32,48 @@ class Backups(Tab):
 
     def __init__(self, context: Context, *, writable: bool) -> None:
         rows = Rows(
-            self._cells,
-            columns=_COLUMNS,
+            self.cells,
             key=lambda index: self._backups[index].name,
             empty="No backup yet: going back, clearing and restoring each leave one.",
         )
         super().__init__(context, rows, writable=writable)
         self._backups: Sequence[Backup] = ()
 
+    def columns(self) -> Sequence[Column]:
+        name = Column("file", 3 if self.narrow else 16)
+        when = Column("when", 6 if self.narrow else 12)
+        return (name, Column("before", 8), when, Column("size", 6, "right"), Column("tokens", 0, "right"))
+
+    def __len__(self) -> int:
+        return len(self._backups)
+
     def detail(self) -> Widget:
-        return Transcript()
+        return Transcript(id="backup-preview")
 
     def load(self) -> None:
-        self._backups = sorted(self.context.backups(), key=lambda backup: backup.n, reverse=True)
-        self.rows.show(self._cells, len(self._backups))
-        total = sum(backup.bytes for backup in self._backups if backup.exists)
-        if self._backups:
-            self.say(
-                Content(
-                    f"{len(self._backups):,} backups, {words.size(total)}; none is ever deleted by itself"
-                )
-            )
-        else:
-            self.say(Content(""))
+        self._gather()
+
+    @work(group="gather", exclusive=True, exit_on_error=False)
+    async def _gather(self) -> None:
+        # every file's last lines are read for what made it
+        self._backups = await asyncio.to_thread(self.context.backups)
+        self.rows.show(self.cells, len(self._backups))
+        count = len(self._backups)
+        total = words.size(sum(backup.bytes for backup in self._backups if backup.exists))
+        said = f"{count:,} backup{'s' if count != 1 else ''}, {total}; none is deleted by itself"
+        self.say(Content(said if count else ""))
 
     def follow(self) -> None:
         """An append makes no backup."""
 
-    def _cells(self, index: int) -> Sequence[Cell]:
+    def cells(self, index: int) -> Sequence[Cell]:
         backup = self._backups[index]
-        if not backup.exists:
-            gone = Content.styled(backup.name, "$text-muted")
-            return (
-                gone,
-                backup.op,
-                words.clock(backup.at),
-                "",
-                Content.styled("no longer kept", "$text-warning"),
-            )
+        name = f"{backup.n}" if self.narrow else backup.name
+        when = words.clock(backup.at, short=self.narrow)
         cause = f"{backup.op}*" if backup.pinned else backup.op
-        return (
-            backup.name,
-            cause,
-            words.clock(backup.at),
-            words.size(backup.bytes),
-            words.tokens(backup.tokens),
-        )
+        if not backup.exists:
+            return (Content.styled(name, "$text-muted"), cause, when, "gone", "no longer kept")
+        return (name, cause, when, words.size(backup.bytes), words.tokens(backup.tokens))
 
     def open(self, index: int) -> None:
         self.run_worker(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.content import Content
 from textual.widgets import Static
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from tui_agent.context import Checkpoint, Context
 
-_COLUMNS = (Column("", 5, "right"), Column("when", 12), Column("tokens", 8, "right"), Column("your words", 0))
-
 
 class Checkpoints(Tab):
     """The checkpoints. Enter opens the card that goes back to one."""
@@ -28,8 +27,7 @@ class Checkpoints(Tab):
 
     def __init__(self, context: Context, *, writable: bool) -> None:
         rows = Rows(
-            self._cells,
-            columns=_COLUMNS,
+            self.cells,
             key=lambda index: self._points[index].uid,
             text=self._text,
             empty="No checkpoint yet: each prompt and each step makes one.",
@@ -38,33 +36,45 @@ class Checkpoints(Tab):
         self._points: Sequence[Checkpoint] = ()
         self._turn_of: dict[str, int] = {}
 
+    def columns(self) -> Sequence[Column]:
+        when = Column("when", 6 if self.narrow else 12)
+        return (Column("", 5, "right"), when, Column("tokens", 8, "right"), Column("your words"))
+
+    def __len__(self) -> int:
+        return len(self._points)
+
     def detail(self) -> Widget:
         return Static(markup=False)
 
     def load(self) -> None:
-        points = self.context.checkpoints()
-        self._turn_of, turn = {}, -1
-        for point in points:
+        self._gather()
+
+    @work(group="gather", exclusive=True, exit_on_error=False)
+    async def _gather(self) -> None:
+        turns: list[Checkpoint] = []
+        steps: list[Checkpoint] = []
+        turn_of: dict[str, int] = {}
+        turn = -1
+        async for point in words.in_slices(self.context.checkpoints()):
             turn = point.id if point.turn else turn
-            self._turn_of[point.uid] = turn
-        turns = [point for point in reversed(points) if point.turn]
-        steps = [point for point in reversed(points) if not point.turn]
-        self._points = [*turns, *steps]
-        self.rows.show(self._cells, len(self._points))
+            turn_of[point.uid] = turn
+            (turns if point.turn else steps).append(point)
+        self._points, self._turn_of = [*reversed(turns), *reversed(steps)], turn_of
+        self.rows.show(self.cells, len(self._points))
         self.say(Content(f"{len(turns):,} turns, {len(steps):,} steps"))
 
     def _text(self, index: int) -> str:
         point = self._points[index]
         return f"{point.id} {point.words}"
 
-    def _cells(self, index: int) -> Sequence[Cell]:
+    def cells(self, index: int) -> Sequence[Cell]:
         point = self._points[index]
         turn = self._turn_of[point.uid]
         if point.turn:
             said = Content(literal.one_line(point.words, 400))
         else:
             said = Content.styled(f"a step of {turn}" if turn >= 0 else "a step", "$text-muted")
-        return (f"{point.id}", words.clock(point.at), words.tokens(point.tokens), said)
+        return (f"{point.id}", words.clock(point.at, short=self.narrow), words.tokens(point.tokens), said)
 
     def open(self, index: int) -> None:
         self.post_message(self.JumpWanted(self._points[index].id))

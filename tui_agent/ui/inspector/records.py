@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -29,7 +30,6 @@ _MOST_SEARCHED = 256 * 1024
 _FIRST_WORDS = 400
 """Characters of a record's words that a row takes; no screen is wider."""
 
-_COLUMNS = (Column("", 6, "right"), Column("who", 10), Column("tokens", 8, "right"), Column("first words", 0))
 
 _META_NAMES = {"_system_prompt": "prompt", "_restore_elided": "restored", "_elide": "left out"}
 
@@ -114,8 +114,7 @@ class Records(Tab):
 
     def __init__(self, context: Context, *, writable: bool) -> None:
         rows = Rows(
-            self._cells,
-            columns=_COLUMNS,
+            self.cells,
             key=self._identity,
             text=self._text,
             empty="Nothing is on disk yet: send some words.",
@@ -123,15 +122,32 @@ class Records(Tab):
         super().__init__(context, rows, writable=writable)
         self._records: Sequence[Record] = ()
 
+    def columns(self) -> Sequence[Column]:
+        return (
+            Column("", 6, "right"),
+            Column("who", 10),
+            Column("tokens", 8, "right"),
+            Column("first words"),
+        )
+
+    def __len__(self) -> int:
+        return len(self._records)
+
     def detail(self) -> Widget:
         return VerticalScroll(Static(markup=False))
 
     def load(self) -> None:
         first = not len(self._records)
         self._records = self.context.records
-        self.rows.show(self._cells, len(self._records))
+        self.rows.show(self.cells, len(self._records))
         if first:
             self.rows.move(len(self._records) - 1)
+        self._measure()
+
+    @work(group="measure", exclusive=True, exit_on_error=False)
+    async def _measure(self) -> None:
+        await self.context.measure()
+        self.rows.redraw()
         self._sums()
 
     def follow(self) -> None:
@@ -159,13 +175,14 @@ class Records(Tab):
         record = self._records[index]
         return f"{who(record)} {record.raw[:_MOST_SEARCHED].decode('utf-8', 'replace')}"
 
-    def _cells(self, index: int) -> Sequence[Cell]:
+    def cells(self, index: int) -> Sequence[Cell]:
         record = self._records[index]
         name = who(record)
         if record.damaged:
             return (f"{record.line}", Content.styled(name, "bold $text-error"), "", record.damaged)
         meta = record.role.startswith("_")
-        count = "" if meta else words.tokens(self.context.tokens(record.id))
+        weight = self.context.tokens_of(record)
+        count = words.tokens(weight) if weight.count or not meta else ""
         text = literal.one_line(first_words(record), _FIRST_WORDS)
         flags = self._flags(record)
         said = Content.assemble(
@@ -232,7 +249,7 @@ class Records(Tab):
 
     def _checkpoint(self, record: Record) -> str:
         points = self.context.checkpoints()
-        at = bisect_right([point.line for point in points], record.line) - 1
+        at = bisect_right(points, record.line, key=lambda point: point.line) - 1
         return f"after checkpoint {points[at].id}" if at >= 0 else ""
 
     # --- what can be done

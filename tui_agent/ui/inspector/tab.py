@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from tui_agent.context import Context
-    from tui_agent.ui.rows import Rows
+    from tui_agent.ui.rows import Cell, Column, Rows
 
+_ROOMY = 60
+"""Columns of a list from which names and times are written out."""
 FOLLOW = 0.25
 """Seconds between two repaints while the log grows."""
 
@@ -92,6 +94,7 @@ class Tab(Vertical):
         self._sum = Static(classes="sum", markup=False)
         self._due: Timer | None = None
         self._drawn = False
+        self.narrow = False
 
     def compose(self) -> ComposeResult:
         yield self.rows
@@ -102,11 +105,16 @@ class Tab(Vertical):
 
     def on_mount(self) -> None:
         self._drawn = True
+        self.rows.show(self.cells, 0, columns=self.columns())
         self._filter.display = False
         self.query_one(".detail").display = False
         self.changed()
 
     # --- what a tab says
+
+    def columns(self) -> Sequence[Column]:
+        """The columns that there is room for."""
+        raise NotImplementedError
 
     def detail(self) -> Widget:
         """The widget that shows one row."""
@@ -127,6 +135,23 @@ class Tab(Vertical):
     def keys(self) -> Sequence[Key]:
         """The keys of the row under the cursor."""
         return ()
+
+    def cells(self, index: int) -> Sequence[Cell]:
+        """The cells of a row."""
+        raise NotImplementedError
+
+    def on_resize(self) -> None:
+        narrow = self.size.width < _ROOMY
+        if narrow != self.narrow:
+            self.narrow = narrow
+            self.rows.show(self.cells, len(self), columns=self.columns())
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        return True
 
     # --- how it follows
 
