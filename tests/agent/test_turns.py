@@ -97,8 +97,6 @@ async def test_the_exact_figure_is_the_usage_and_the_rest_is_pending(
         assert run.context.weigh().mark == "exact"
         assert run.all(UsageReported)[-1].total == 470
         assert run.all(Weighed)[-1].total == 470
-        await run.session.perform("rename", "x")
-        server.script(Reply.text("again"))
         await sound(run, server)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from tui_agent.llm.provider import ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.llm.retry import ATTEMPTS, Retrying
 from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.tokens import Estimator
-from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits
+from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits, rebuild
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
 
@@ -231,6 +231,27 @@ def assemble(
         total=total_of(context),
         weigh=context.tokens,
     )
+
+
+def requests(context: Context) -> Iterator[tuple[Mapping[str, Any], Request]]:
+    """Every request of this log that has a `_usage`, built again from the log alone, with that usage.
+
+    Its hash equals the usage's `request`: what was sent can be seen again at any time, from backups too.
+    """
+    for record in context.records:
+        usage = record.body if record.role == "_usage" else {}
+        if not usage.get("request"):
+            continue
+        past = context.before(usage.get("produced") or record.id)
+        yield (
+            usage,
+            rebuild(
+                system=past.system_blocks,
+                tools=past.tools or [],
+                history=past.history,
+                params=usage["params"],
+            ),
+        )
 
 
 def total_of(context: Context) -> Total:

@@ -339,6 +339,7 @@ class Session:
     def _start(self) -> None:
         if not self.busy and not self._closed:
             self._task = asyncio.create_task(self._work(), name="turn")
+            self._task.add_done_callback(self._finished)
 
     async def _work(self) -> None:
         while self._queue and not self._paused:
