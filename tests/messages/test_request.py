@@ -61,10 +61,16 @@ def test_a_request_does_not_change() -> None:
         del request.changes
     tool["name"] = "other"
     history[1].content[1]["input"]["a"] = "other"
-    request.messages[0]["content"].append(text_block("more"))
-    request.messages[1]["content"][1]["input"]["a"] = "other"
-    request.system[0]["text"] = "be rude"
-    request.tools.clear()
+    for change in (
+        lambda: request.messages[0]["content"].append(text_block("more")),
+        lambda: request.messages[1]["content"][1]["input"].update(a="other"),
+        lambda: request.messages.clear(),
+        lambda: request.system[0].pop("text"),
+        lambda: request.tools.pop(),
+    ):
+        with pytest.raises(TypeError, match="does not change"):
+            change()
+    copy.deepcopy(request.messages)[0]["content"].append(text_block("more"))
     request.body()["messages"].clear()
     assert (request.sha256, request.body()) == before
     assert make().sha256 == request.sha256

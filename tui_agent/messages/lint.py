@@ -69,11 +69,12 @@ def linted(history: Iterable[Message], *, model: str) -> Linted:
     )
 
 
-def repairs(history: Iterable[Message], *, model: str) -> list[Block]:
+def repairs(history: Iterable[Message], *, model: str = "") -> list[Block]:
     """The blocks of the user message that a writer appends before it asks; none if nothing is missing.
 
     They are results for the calls that are still open, and `(continue)` behind a closing assistant message: what
-    `lint` would put at the end. With them stored the next request extends the one that they were first sent in.
+    `lint` would put at the end. With them stored the next request extends the one that they were first sent in. The
+    model matters only where an answer holds nothing but its thinking or its server tools.
     """
     work = _worked(history, model)
     return [item.repair for item in work.drafts[-1].items if item.repair is not None]

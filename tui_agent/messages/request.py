@@ -10,9 +10,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent.messages import wellformed
+from tui_agent.messages.frozen import freeze, thaw
 from tui_agent.messages.lint import linted
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ Breakpoint = tuple[Literal["tool", "system"], int] | tuple[Literal["message"], i
 
 MAX_BREAKPOINTS = 4
 
-_T = TypeVar("_T")
 _MADE = object()
 _EPHEMERAL = {"type": "ephemeral"}
 _TOOL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{wellformed.MAX_NAME}}}")
@@ -32,7 +32,7 @@ _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 
 
 class Request:
-    """What is sent to a model. Immutable: what its properties give back are copies.
+    """What is sent to a model. Immutable, and so is what its properties give back; `body` gives a copy to change.
 
     `changes` is what lint did; `sources` holds for each message the ids of the records it was made from, `blocks`
     for each of its blocks the record's id (`""` for a block that lint put in).
@@ -83,7 +83,7 @@ class Request:
         raise AttributeError("a Request does not change; make another one")
 
     def __repr__(self) -> str:
-        return f"Request({self.model!r}, {len(self._body['messages'])} messages, {len(self.tools)} tools)"
+        return f"Request({self.model!r}, {len(self.messages)} messages, {len(self.tools)} tools)"
 
     @classmethod
     def make(
@@ -109,7 +109,7 @@ class Request:
             raise ValueError(f"max_tokens is {max_tokens}; at least 1 token must be left for the answer")
         done = linted(history, model=model)
         body = {
-            "model": model,
+            "model": wellformed.encodable(model),
             "max_tokens": max_tokens,
             "system": [block for block in map(_system_block, system) if block is not None],
             "messages": [{**m, "content": [_uncached(b) for b in m["content"]]} for m in done.messages],
@@ -118,7 +118,7 @@ class Request:
         }
         return cls(
             _MADE,
-            _copy(body),
+            freeze(body),
             sources=tuple(done.sources),
             blocks=tuple(done.blocks),
             changes=tuple(done.changes),
@@ -135,35 +135,27 @@ class Request:
 
     @property
     def system(self) -> tuple[Block, ...]:
-        return tuple(_copy(self._body["system"]))
+        return tuple(self._body["system"])
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return _copy(self._messages)
+        messages: list[dict[str, Any]] = self._body["messages"]
+        return messages
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        return _copy(self._tools)
+        tools: list[dict[str, Any]] = self._body["tools"]
+        return tools
 
     @property
     def thinking(self) -> dict[str, Any] | None:
-        setting: dict[str, Any] | None = _copy(self._body["thinking"])
+        setting: dict[str, Any] | None = self._body["thinking"]
         return setting
 
     @property
     def breakpoints(self) -> tuple[Breakpoint, ...]:
         """Where cache_control stands."""
         return self._breakpoints
-
-    @property
-    def _messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self._body["messages"]
-        return messages
-
-    @property
-    def _tools(self) -> list[dict[str, Any]]:
-        tools: list[dict[str, Any]] = self._body["tools"]
-        return tools
 
     def encode(self) -> bytes:
         """The request in canonical JSON (sorted keys, no spaces, UTF-8), without cache_control and stream.
@@ -210,7 +202,7 @@ class Request:
     def body(self) -> dict[str, Any]:
         """The arguments of the API call, as a copy: model, max_tokens, messages, and where there are any system,
         tools and thinking; with cache_control."""
-        body = _copy({k: v for k, v in self._body.items() if v or k == "messages"})
+        body: dict[str, Any] = thaw({k: v for k, v in self._body.items() if v or k == "messages"})
         for place in self._breakpoints:
             self._place(body, place)["cache_control"] = dict(_EPHEMERAL)
         return body
@@ -243,15 +235,6 @@ class Request:
             raise ValueError(f"there is no {place} to set a cache breakpoint on") from None
         block: dict[str, Any] = found
         return block
-
-
-def _copy(value: _T) -> _T:
-    """A copy of JSON data, containers only."""
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}  # type: ignore[return-value]
-    if isinstance(value, list):
-        return [_copy(item) for item in value]  # type: ignore[return-value]
-    return value
 
 
 def _uncached(block: Mapping[str, Any]) -> dict[str, Any]:
