@@ -89,7 +89,7 @@ class Reply:
     """One step of a script: what the server answers. Made by the class methods, refined by the others.
 
     `content` holds blocks as the API would return them; a tool_use whose `input` is a string streams that string as its
-    arguments, whether it is JSON or not.
+    arguments, whether it is JSON or not; a text that is a list of texts streams these as its deltas.
     """
 
     content: tuple[Mapping[str, Any], ...] = ()
@@ -262,6 +262,8 @@ class ScriptedServer:
         tokens: what count_tokens answers: a figure, a function of the body, or None: 404.
         api_key: if set, requests need it (Bearer or x-api-key) and get 401 otherwise.
         requests, headers: of each `/v1/messages` request, in order.
+        connections: how many connections those requests came over.
+        listings: how often the model list was asked for.
         violations: rules of the API that requests broke, in words.
         unscripted: how many requests came when the script was at its end.
     """
@@ -273,13 +275,19 @@ class ScriptedServer:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.violations: list[str] = []
+        self.listings = 0
         self.unscripted = 0
         self.url = ""
         self._port = port
         self._steps: list[Step] = []
         self._fallback: Step | None = None
         self._messages = itertools.count(1)
+        self._peers: set[object] = set()
         self._runner: web.AppRunner | None = None
+
+    @property
+    def connections(self) -> int:
+        return len(self._peers)
 
     def script(self, *steps: Step) -> None:
         """Add steps; each answers one request."""
@@ -341,6 +349,7 @@ class ScriptedServer:
         return _failure(Reply.error(401, "invalid x-api-key"))
 
     async def _list(self, request: web.Request) -> web.Response:
+        self.listings += 1
         if (refused := self._refused(request)) is not None:
             return refused
         if self.models is None:
@@ -368,6 +377,7 @@ class ScriptedServer:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body: dict[str, Any] = await request.json()
         self.requests.append(body)
+        self._peers.add(request.transport.get_extra_info("peername") if request.transport else None)
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         self.violations.extend(f"request {len(self.requests)}: {rule}" for rule in validity.check(body))
         if (refused := self._refused(request)) is not None:
@@ -489,7 +499,9 @@ def _block_events(index: int, block: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _pieces(text: str) -> list[str]:
+def _pieces(text: str | list[str]) -> list[str]:
+    if isinstance(text, list):
+        return text
     return re.findall(r"\s*\S+|\s+$", text)
 
 

@@ -12,10 +12,10 @@ import asyncio
 import base64
 import gc
 import json
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tui_agent.messages.request import Request
     from tui_agent.settings.schema import Profile
 
-_OFFICIAL_HOST = "api.anthropic.com"
+_OFFICIAL = re.compile(r"https?://api\.anthropic\.com(?:[:/]|$)", re.IGNORECASE)
 _COMPATIBLE_VERSION = "2023-06-01"
 """The protocol version for endpoints other than Anthropic's own: all of them know it, newer ones not all."""
 
@@ -89,7 +89,7 @@ class AnthropicProvider:
         key = api_key.strip() if api_key else None
         self._profile = profile
         self._url = profile.base_url.rstrip("/").removesuffix("/v1")
-        self._official = urlsplit(self._url).hostname == _OFFICIAL_HOST
+        self._official = _OFFICIAL.match(self._url) is not None
         self._key = None if profile.auth == "none" else key or None
         self._load_blob = load_blob
         self._model = profile.model
@@ -343,7 +343,7 @@ class AnthropicProvider:
             "source": {"type": "base64", "media_type": source.get("media_type"), "data": encoded},
         }
 
-    def _failure(self, error: Exception, assembly: Assembly | None) -> ProviderError:
+    def _failure(self, error: BaseException, assembly: Assembly | None) -> ProviderError:
         """What the SDK or its transport raised, as our error."""
         import anthropic
         import httpx2
@@ -353,8 +353,8 @@ class AnthropicProvider:
         begun = assembly is not None and assembly.begun
         if isinstance(error, anthropic.APIStatusError):
             return failures.from_status(endpoint, error.status_code, error.body, error.response.headers)
-        if isinstance(error, anthropic.APIConnectionError) and isinstance(error.__cause__, Exception):
-            error = error.__cause__
+        if isinstance(error, anthropic.APIConnectionError):
+            error = _innermost(error.__cause__ or error)
         if isinstance(error, httpx2.ReadTimeout):
             return failures.silent(endpoint, self._idle, partial=partial, dropped=dropped)
         if isinstance(error, (httpx2.TimeoutException, TimeoutError)):
@@ -368,10 +368,9 @@ class AnthropicProvider:
             if begun:
                 return failures.cut(endpoint, reason, partial=partial, dropped=dropped)
             return failures.unreachable(endpoint, reason)
-        if isinstance(error, (ValueError, httpx2.DecodingError)):
+        if assembly is not None and isinstance(error, (ValueError, httpx2.DecodingError)):
             return failures.foreign(endpoint, f"{error}", partial=partial, dropped=dropped)
-        reason = endpoint.safe(f"{type(error).__name__}: {error}")
-        return ProviderError(f"{self._url}: {reason}", partial=partial, dropped=dropped)
+        return failures.unreachable(endpoint, f"{type(error).__name__}: {error}", retry=False)
 
 
 def _faults() -> tuple[type[Exception], ...]:
@@ -381,6 +380,13 @@ def _faults() -> tuple[type[Exception], ...]:
 
     sdk = (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
     return (*sdk, OSError, ValueError)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """The first error of a group: connecting tries several addresses at once."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _is_error(event: Mapping[str, Any]) -> bool:
