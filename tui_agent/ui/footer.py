@@ -86,6 +86,8 @@ class KeyLine(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        # an entry is a key and its words, not a link that is underlined
+        self.auto_links = False
         self._entries: tuple[Entry, ...] = ()
         self._many = False
 

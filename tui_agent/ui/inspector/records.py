@@ -31,7 +31,12 @@ _FIRST_WORDS = 400
 """Characters of a record's words that a row takes; no screen is wider."""
 
 
-_META_NAMES = {"_system_prompt": "prompt", "_restore_elided": "restored", "_elide": "left out"}
+_META_NAMES = {
+    "_system_prompt": "prompt",
+    "_restore_elided": "restored",
+    "_elide": "elided",
+    "_checkpoint": "point",
+}
 
 
 def who(record: Record) -> str:
@@ -123,12 +128,9 @@ class Records(Tab):
         self._records: Sequence[Record] = ()
 
     def columns(self) -> Sequence[Column]:
-        return (
-            Column("", 6, "right"),
-            Column("who", 10),
-            Column("tokens", 8, "right"),
-            Column("first words"),
-        )
+        number = Column("", max(3, len(str(len(self)))), "right")
+        who_wrote, weight = (7, 7) if self.narrow else (10, 8)
+        return (number, Column("who", who_wrote), Column("tokens", weight, "right"), Column("first words"))
 
     def __len__(self) -> int:
         return len(self._records)
@@ -139,7 +141,7 @@ class Records(Tab):
     def load(self) -> None:
         first = not len(self._records)
         self._records = self.context.records
-        self.rows.show(self.cells, len(self._records))
+        self.rows.show(self.cells, len(self._records), columns=self.columns())
         if first:
             self.rows.move(len(self._records) - 1)
         self._measure()
