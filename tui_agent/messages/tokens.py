@@ -130,7 +130,7 @@ class Estimator:
         """The correction in force: exact over estimated, as seen so far; 0.5 to 2."""
         return self._factor
 
-    def count(self, value: str | Mapping[str, Any] | Sequence[Any]) -> int:
+    def count(self, value: str | Mapping[str, Any] | Sequence[Any] | Message) -> int:
         """Tokens of a text, a block, a message, tool definitions, or a list of any of these. Never raises."""
         return math.ceil(self.weigh(value) * self._factor)
 
