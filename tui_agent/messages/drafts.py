@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.messages.blocks import Block, text_block
@@ -88,6 +89,7 @@ def same_model(one: str, other: str) -> bool:
     return bool(one) and _bare(one) == _bare(other)
 
 
+@lru_cache(maxsize=256)
 def _bare(model: str) -> str:
     name = model.lower().rsplit("/", 1)[-1]
     name = re.sub(r"^(?:[a-z]+\.)*anthropic\.", "", name)

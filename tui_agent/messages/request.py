@@ -45,18 +45,18 @@ class Request:
     sources: tuple[tuple[str, ...], ...]
     _body: dict[str, Any]
     _breakpoints: tuple[Breakpoint, ...]
-    _encoded: list[bytes]
+    _encoded: bytes
 
     def __init__(
         self,
         made: object,
         body: dict[str, Any],
+        encoded: bytes,
         *,
         sources: tuple[tuple[str, ...], ...],
         blocks: tuple[tuple[str, ...], ...],
         changes: tuple[Change, ...],
         breakpoints: tuple[Breakpoint, ...] = (),
-        encoded: list[bytes] | None = None,
     ) -> None:
         """Not for callers: a Request comes from `Request.make`.
 
@@ -71,7 +71,7 @@ class Request:
             "blocks": blocks,
             "changes": changes,
             "_breakpoints": breakpoints,
-            "_encoded": [] if encoded is None else encoded,
+            "_encoded": encoded,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -119,6 +119,7 @@ class Request:
         return cls(
             _MADE,
             freeze(body),
+            _canonical(body),
             sources=tuple(done.sources),
             blocks=tuple(done.blocks),
             changes=tuple(done.changes),
@@ -163,14 +164,7 @@ class Request:
         Its parts are tools, system, messages and params (model, max_tokens, thinking). Two requests are the same if
         these bytes are.
         """
-        if not self._encoded:
-            params = {key: self._body[key] for key in ("model", "max_tokens", "thinking")}
-            parts = {key: self._body[key] for key in ("tools", "system", "messages")} | {"params": params}
-            text = json.dumps(
-                parts, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
-            )
-            self._encoded.append(text.encode())
-        return self._encoded[0]
+        return self._encoded
 
     @property
     def sha256(self) -> str:
@@ -192,11 +186,11 @@ class Request:
         return Request(
             _MADE,
             self._body,
+            self._encoded,
             sources=self.sources,
             blocks=self.blocks,
             changes=self.changes,
             breakpoints=places,
-            encoded=self._encoded,
         )
 
     def body(self) -> dict[str, Any]:
@@ -235,6 +229,13 @@ class Request:
             raise ValueError(f"there is no {place} to set a cache breakpoint on") from None
         block: dict[str, Any] = found
         return block
+
+
+def _canonical(body: Mapping[str, Any]) -> bytes:
+    params = {key: body[key] for key in ("model", "max_tokens", "thinking")}
+    parts = {key: body[key] for key in ("tools", "system", "messages")} | {"params": params}
+    text = json.dumps(parts, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.encode()
 
 
 def _uncached(block: Mapping[str, Any]) -> dict[str, Any]:
