@@ -167,27 +167,56 @@ def test_marks_that_came_with_the_parts_are_left_out_but_data_is_not_touched() -
     assert json.dumps(body).count("cache_control") == 2
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"max_tokens": 0}, "max_tokens is 0"),
-        ({"tools": [{**TOOL, "name": "a.b"}]}, "the tool name 'a.b'"),
-        ({"tools": [TOOL, TOOL]}, "two tools are called bash"),
-        ({"system": [{"type": "image"}]}, "the system prompt takes text blocks, not 'image'"),
-    ],
-)
-def test_what_is_wrong_with_the_settings_is_said(wrong: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        make(**wrong)
+def test_an_answer_of_no_tokens_is_an_error() -> None:
+    with pytest.raises(ValueError, match="max_tokens is 0"):
+        make(max_tokens=0)
 
 
-def test_blank_system_blocks_are_left_out_and_surrogates_replaced() -> None:
-    request = make(
-        system=[text_block(" \n"), text_block("a\ud800")], tools=[{**TOOL, "description": "\udfff"}]
-    )
+def test_tools_out_of_a_damaged_log_are_mended_or_not_offered() -> None:
+    tools: list[Any] = [
+        {**TOOL, "name": "a.b", "strict": None},
+        TOOL,
+        {**TOOL, "description": "second"},
+        {"name": "bare"},
+        {"name": "odd", "description": 7, "input_schema": {"type": "string", "title": "x"}},
+        {"name": "n" * 200, "input_schema": {"type": "object"}},
+        {"name": "web_search", "type": "web_search_20260209"},
+        {"name": ""},
+        {},
+        "bash",
+        None,
+    ]
+    request = make(tools=tools)
+    assert validity.check(request.body()) == []
+    assert [tool["name"] for tool in request.tools] == ["a_b", "bash", "bare", "odd", "n" * 128, "web_search"]
+    assert request.tools[1] == TOOL and "strict" not in request.tools[0]
+    assert request.tools[2:4] == [
+        {"name": "bare", "input_schema": {"type": "object"}},
+        {"name": "odd", "input_schema": {"type": "object", "title": "x"}},
+    ]
+    assert [change.text for change in request.changes if change.rule == "tools"] == [
+        "the tool 'a.b' is offered as a_b",
+        "a second tool called bash is not offered",
+        "the arguments of bare had no schema of an object",
+        "the arguments of odd had no schema of an object",
+        "the description of odd was no text",
+        f"the tool {'n' * 200!r:.60} is offered as {'n' * 128}",
+        *["a tool without a name is not offered"] * 4,
+    ]
+
+
+def test_a_system_prompt_is_text_that_is_not_blank() -> None:
+    system: list[Any] = [
+        text_block(" \n"),
+        {"type": "image"},
+        text_block("a\ud800"),
+        {"type": "text", "text": None},
+    ]
+    request = make(system=system, tools=[{**TOOL, "description": "\udfff"}])
     assert request.system == (text_block("a\ufffd"),)
     assert request.tools[0]["description"] == "\ufffd"
-    request.encode()
+    assert [change.rule for change in request.changes] == ["system"] * 3
+    assert validity.check(request.body()) == []
 
 
 def test_media_stay_references_to_blobs() -> None:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent.messages import wellformed
 from tui_agent.messages.frozen import freeze, thaw
-from tui_agent.messages.lint import linted
+from tui_agent.messages.lint import Change, linted
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
-    from tui_agent.messages.lint import Change
 
 Breakpoint = tuple[Literal["tool", "system"], int] | tuple[Literal["message"], int, int]
 """Where a cache_control goes: a tool, a system block, or block `j` of message `i`."""
@@ -27,7 +26,6 @@ MAX_BREAKPOINTS = 4
 
 _MADE = object()
 _EPHEMERAL = {"type": "ephemeral"}
-_TOOL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{wellformed.MAX_NAME}}}")
 _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 
 
@@ -96,24 +94,24 @@ class Request:
         tools: Sequence[Mapping[str, Any]],
         thinking: Mapping[str, Any] | None = None,
     ) -> Request:
-        """Lint the history and make the request of it.
+        """Lint the history, the system prompt and the tools, and make the request of them.
 
-        Any cache_control is left out; `marked` sets it. Blank system blocks are left out. `thinking` is the API's
-        setting (None: not sent).
+        What comes out of a log makes a request whatever it holds; `changes` says what was mended. Any cache_control is
+        left out; `marked` sets it. `thinking` is the API's setting (None: not sent).
 
         Raises:
-            ValueError: `max_tokens` is under 1, a tool has no legal name (1 to 128 letters, digits, `_`, `-`) or
-                shares it, or a system block is no text block. None of these can come out of a history.
+            ValueError: `max_tokens` is under 1.
         """
         if max_tokens < 1:
             raise ValueError(f"max_tokens is {max_tokens}; at least 1 token must be left for the answer")
         done = linted(history, model=model)
+        changes: list[Change] = []
         body = {
             "model": wellformed.encodable(model),
             "max_tokens": max_tokens,
-            "system": [block for block in map(_system_block, system) if block is not None],
+            "system": _system(system, changes),
             "messages": [{**m, "content": [_uncached(b) for b in m["content"]]} for m in done.messages],
-            "tools": _definitions(tools),
+            "tools": _tools(tools, changes),
             "thinking": None if thinking is None else wellformed.encodable(dict(thinking)),
         }
         return cls(
@@ -122,7 +120,7 @@ class Request:
             _canonical(body),
             sources=tuple(done.sources),
             blocks=tuple(done.blocks),
-            changes=tuple(done.changes),
+            changes=(*changes, *done.changes),
         )
 
     @property
@@ -243,19 +241,22 @@ def _uncached(block: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in block.items() if key != "cache_control"}
 
 
-def _system_block(block: Block) -> Block | None:
-    if block.get("type") != "text" or not isinstance(block.get("text"), str):
-        raise ValueError(f"the system prompt takes text blocks, not {block.get('type')!r:.40}")
-    return None if wellformed.is_blank(block["text"]) else wellformed.encodable(_uncached(block))
+def _system(blocks: Iterable[Block], changes: list[Change]) -> list[Block]:
+    """The text blocks of a system prompt that are not blank."""
+    found = []
+    for block in blocks:
+        kind = block.get("type") if isinstance(block, Mapping) else None
+        if kind == "text" and not wellformed.is_blank(block.get("text")):
+            found.append({"type": "text", "text": wellformed.encodable(block["text"])})
+        else:
+            changes.append(Change("system", "", f"a {kind!s:.40} block of the system prompt is left out"))
+    return found
 
 
-def _definitions(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    names: set[object] = set()
+def _tools(tools: Iterable[object], changes: list[Change]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
     for tool in tools:
-        name = tool.get("name")
-        if not isinstance(name, str) or _TOOL_NAME.fullmatch(name) is None:
-            raise ValueError(f"the tool name {name!r:.140} is not 1 to 128 letters, digits, _ and -")
-        if name in names:
-            raise ValueError(f"two tools are called {name}")
-        names.add(name)
-    return [wellformed.encodable(_uncached(tool)) for tool in tools]
+        kept = wellformed.definition(tool, found, lambda text: changes.append(Change("tools", "", text)))
+        if kept is not None:
+            found[kept["name"]] = kept
+    return list(found.values())

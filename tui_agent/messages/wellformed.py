@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from tui_agent.literal import clean
@@ -151,6 +151,34 @@ def call(block: Block, say: Say) -> Block:
         say(f"the arguments of {good} were not an object")
         block = {**block, "input": _arguments(arguments)}
     return block
+
+
+def definition(tool: object, taken: Container[str], say: Say) -> dict[str, Any] | None:
+    """A tool as the API takes it: a name of its own in the API's alphabet, and a schema of an object."""
+    name = tool.get("name") if isinstance(tool, Mapping) else None
+    if not isinstance(tool, Mapping) or not isinstance(name, str) or not name:
+        say("a tool without a name is not offered")
+        return None
+    good = sanitised(name, "")[:MAX_NAME]
+    if good in taken:
+        say(f"a second tool called {good} is not offered")
+        return None
+    if good != name:
+        say(f"the tool {name!r:.60} is offered as {good}")
+    found: dict[str, Any] = {
+        k: v for k, v in encodable(tool).items() if v is not None and k != "cache_control"
+    }
+    found["name"] = good
+    if found.get("type", "custom") != "custom":
+        return found
+    schema = found.get("input_schema")
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        say(f"the arguments of {good} had no schema of an object")
+        found["input_schema"] = {**(schema if isinstance(schema, dict) else {}), "type": "object"}
+    if not isinstance(found.get("description", ""), str):
+        say(f"the description of {good} was no text")
+        del found["description"]
+    return found
 
 
 def _arguments(value: object) -> dict[str, Any]:
