@@ -110,7 +110,7 @@ def test_revert_undo_redo_restore_and_clear(run: Inside, shop: Path) -> None:
     assert (after["history"], after["can_undo"]) == ([], True)
     backups = run("context", "backups", "--json").data
     assert len(backups) == 5
-    assert backups[0]["name"] == told["backup"] and backups[0]["op"] == "revert"
+    assert (backups[-1]["name"], backups[-1]["op"]) == (told["backup"], "revert")
     out = run("context", "backups").out
     assert "5 backups" in out and told["backup"] in out
 

@@ -1,61 +1,75 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Ended, environment, session
+from tests.cli.command import Ended, Inside, environment, session, start
 from tests.support.hostile import TEXTS
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.context import Context
+from tui_agent.context.lease import Lease
 from tui_agent.messages.exchange import open_calls
 from tui_agent.sessions.catalog import Catalog, Entry
 
 SECONDS = 60
 
 
+class Served(ScriptedServer):
+    """A scripted model in a thread of its own, so that commands can run in this one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="server")
+
+    def begin(self) -> None:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self.start(), self._loop).result(SECONDS)
+
+    def end(self) -> None:
+        asyncio.run_coroutine_threadsafe(self.stop(), self._loop).result(SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def wait(self, event: asyncio.Event) -> None:
+        """Until the server has set it."""
+        asyncio.run_coroutine_threadsafe(event.wait(), self._loop).result(SECONDS)
+
+    def let_go(self, hold: Hold) -> None:
+        self._loop.call_soon_threadsafe(hold.release.set)
+
+
 @pytest.fixture
-async def server(home: Path) -> AsyncIterator[ScriptedServer]:
+def server(home: Path) -> Iterator[Served]:
     """A scripted model, chosen by the user's settings."""
-    async with ScriptedServer() as server:
+    server = Served()
+    server.begin()
+    try:
         (home / "config").mkdir(mode=0o700)
         (home / "config" / "settings.toml").write_text(
             f'[profiles.scripted]\nmodel = "scripted-1"\nbase_url = "{server.url}"\nauth = "none"\n'
             "context_window = 200_000\nmax_output_tokens = 4_096\n"
         )
         yield server
+    finally:
+        server.end()
+    server.check()
 
 
-async def begin(*argv: str, cwd: Path, **env: str) -> asyncio.subprocess.Process:
-    """Start the real command."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "tui_agent",
-        *argv,
-        cwd=cwd,
-        env=environment(**env),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=1 << 24,
-    )
-
-
-async def finish(process: asyncio.subprocess.Process) -> Ended:
-    async with asyncio.timeout(SECONDS):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
-
-
-async def ask(*argv: str, cwd: Path, **env: str) -> Ended:
-    return await finish(await begin(*argv, cwd=cwd, **env))
+def ended(process: subprocess.Popen[str]) -> Ended:
+    out, err = process.communicate(timeout=SECONDS)
+    return Ended(process.returncode, out, err)
 
 
 def only_session(workspace: Path) -> Entry:
@@ -63,41 +77,34 @@ def only_session(workspace: Path) -> Entry:
     return entry
 
 
-async def sound(entry: Entry) -> Context:
+def sound(entry: Entry) -> Context:
     """The session's log, without damage and without a call that waits."""
     context = Context(entry.folder.context_path, read_only=True)
-    assert await context.restore()
+    assert asyncio.run(context.restore())
     assert context.damage == []
     assert open_calls(context.history) == []
     return context
 
 
-async def test_the_answer_is_the_output(server: ScriptedServer, shop: Path) -> None:
+def test_the_answer_is_the_output(server: Served, run: Inside, shop: Path) -> None:
     server.script(Reply.text("Hello 東京.\nSecond line"))
-    ended = await ask("-p", "say hello", cwd=shop)
-    assert (ended.code, ended.out) == (0, "Hello 東京.\nSecond line\n")
-    context = await sound(only_session(shop))
-    assert [m.role for m in context.history] == ["user", "assistant"]
+    said = run("-p", "say hello")
+    assert (said.code, said.out, said.err) == (0, "Hello 東京.\nSecond line\n", "")
+    context = sound(only_session(shop))
+    assert [message.role for message in context.history] == ["user", "assistant"]
     assert context.history[0].text == "say hello"
 
 
-async def test_the_prompt_can_be_read_from_the_input(server: ScriptedServer, shop: Path) -> None:
+def test_the_prompt_can_be_read_from_the_input(
+    server: Served, run: Inside, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("from the pipe ö\n"))
     server.script(Reply.text("ok"))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "tui_agent", "-p", "-"),
-        cwd=shop,
-        env=environment(),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, _ = await process.communicate("from the pipe ö".encode())
-    assert out == b"ok\n"
-    assert only_session(shop).first == "from the pipe ö"
+    assert run("-p", "-").out == "ok\n"
+    assert only_session(shop).first.strip() == "from the pipe ö"
 
 
-async def test_json_is_one_object(server: ScriptedServer, shop: Path) -> None:
+def test_json_is_one_object(server: Served, run: Inside, shop: Path) -> None:
     (shop / "a.txt").write_text("alpha")
     server.script(
         Reply.tools(("read_file", {"path": "a.txt"}), text="I look.").using(
@@ -105,9 +112,9 @@ async def test_json_is_one_object(server: ScriptedServer, shop: Path) -> None:
         ),
         Reply.text("It says alpha.").using(input=20, output=7, cache_read=90),
     )
-    ended = await ask("-p", "what does a.txt say?", "--output-format", "json", cwd=shop)
-    assert (ended.code, ended.err) == (0, "")
-    data = ended.data
+    said = run("-p", "what does a.txt say?", "--output-format", "json")
+    assert (said.code, said.err) == (0, "")
+    data = said.data
     assert data["session"] == only_session(shop).id
     assert data["text"] == "It says alpha."
     assert data["stop_reason"] == "end_turn"
@@ -117,186 +124,217 @@ async def test_json_is_one_object(server: ScriptedServer, shop: Path) -> None:
     assert set(data) == {"session", "text", "tool_calls", "usage", "stop_reason"}
 
 
-async def test_stream_json_is_a_line_for_each_event(server: ScriptedServer, shop: Path) -> None:
+def test_stream_json_is_a_line_for_each_event(server: Served, run: Inside) -> None:
     server.script(Reply.tools(("glob", {"pattern": "*"})), Reply.text("done \u2028 it"))
-    ended = await ask("-p", "list", "--output-format", "stream-json", cwd=shop)
-    events = [json.loads(line) for line in ended.out.split("\n")[:-1]]
+    said = run("-p", "list", "--output-format", "stream-json")
+    events = [json.loads(line) for line in said.out.split("\n")[:-1]]
     names = [event["event"] for event in events]
-    assert names[0] == "session_opened"
-    for name in ("turn_started", "tool_started", "tool_ended", "text_delta", "usage_reported", "turn_ended"):
+    for name in (
+        "session_opened",
+        "turn_started",
+        "tool_started",
+        "tool_ended",
+        "usage_reported",
+        "turn_ended",
+    ):
         assert name in names
     assert "".join(event["text"] for event in events if event["event"] == "text_delta") == "done \u2028 it"
 
 
-async def test_nobody_can_be_asked_so_the_call_is_refused_and_the_model_is_told(
-    server: ScriptedServer, shop: Path
+def test_nobody_can_be_asked_so_the_call_is_refused_and_the_model_is_told(
+    server: Served, run: Inside, shop: Path
 ) -> None:
     server.script(Reply.tools(("bash", {"command": "touch made"})), Reply.text("Then not."))
-    ended = await ask("-p", "make it", cwd=shop)
-    assert (ended.code, ended.out) == (0, "Then not.\n")
-    assert "refused" in ended.err and "--allow" in ended.err
+    said = run("-p", "make it")
+    assert (said.code, said.out) == (0, "Then not.\n")
+    assert "refused" in said.err and "--allow" in said.err
     assert not (shop / "made").exists()
     result = server.requests[1]["messages"][-1]["content"][0]
     assert result["is_error"] and "Nobody can be asked" in json.dumps(result)
 
 
-async def test_a_rule_on_the_command_line_allows_it(server: ScriptedServer, shop: Path) -> None:
+def test_rules_on_the_command_line_allow_calls(server: Served, run: Inside, shop: Path) -> None:
     server.script(
         Reply.tools(("bash", {"command": "touch made"}), ("write_file", {"path": "b.txt", "content": "b"})),
         Reply.text("Done."),
     )
-    ended = await ask("-p", "make it", "--allow", "bash:touch made", "write_file", cwd=shop)
-    assert (ended.code, ended.out, ended.err) == (0, "Done.\n", "")
+    said = run("-p", "make it", "--allow", "bash:touch made", "write_file")
+    assert (said.code, said.out, said.err) == (0, "Done.\n", "")
     assert (shop / "made").exists()
     assert (shop / "b.txt").read_text() == "b"
 
 
-async def test_it_goes_on_with_the_last_session_or_a_named_one(server: ScriptedServer, shop: Path) -> None:
+def test_it_goes_on_with_the_last_session_or_a_named_one(server: Served, run: Inside, shop: Path) -> None:
     server.script(Reply.text("one"), Reply.text("two"), Reply.text("three"))
-    await ask("-p", "first", cwd=shop)
+    run("-p", "first")
     made = only_session(shop)
-    await ask("-p", "second", "--continue", cwd=shop)
-    await ask("-p", "third", "--resume", made.id[:14], cwd=shop)
+    run("-p", "second", "--continue")
+    run("-p", "third", "--resume", made.id[:14])
     assert only_session(shop).id == made.id
-    words = [m["content"][0]["text"] for m in server.requests[2]["messages"] if m["role"] == "user"]
-    assert [text for text in words if text in ("first", "second", "third")] == ["first", "second", "third"]
-    ended = await ask("-p", "x", "--resume", "01ARZ3NDEK", cwd=shop)
-    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+    words = [message["content"][0]["text"] for message in server.requests[2]["messages"][::2]]
+    assert words == ["first", "second", "third"]
+    said = run("-p", "x", "--resume", "01ARZ3NDEK")
+    assert (said.code, said.out, said.err.count("\n")) == (1, "", 1)
 
 
-async def test_what_is_appended_to_the_system_prompt_is_sent(server: ScriptedServer, shop: Path) -> None:
+def test_what_is_appended_to_the_system_prompt_is_sent(server: Served, run: Inside) -> None:
     server.script(Reply.text("ok"))
-    await ask("-p", "x", "--append-system", "Answer in verse.", cwd=shop)
+    run("-p", "x", "--append-system", "Answer in verse.")
     assert "Answer in verse." in json.dumps(server.requests[0]["system"])
 
 
-async def test_a_failure_is_one_line_and_code_1(server: ScriptedServer, shop: Path) -> None:
+def test_context_request_is_what_the_next_prompt_sends(server: Served, run: Inside, shop: Path) -> None:
+    (shop / "a.txt").write_text("alpha")
+    server.script(Reply.tools(("read_file", {"path": "a.txt"})), Reply.text("one"), Reply.text("two"))
+    run("-p", "first")
+    told = run("context", "request").data
+    run("-p", "second", "--continue")
+    sent = server.requests[2]
+    for key in ("system", "tools", "model", "max_tokens"):
+        assert _uncached(told[key]) == _uncached(sent[key])
+    assert _uncached(told["messages"])[:4] == _uncached(sent["messages"])[:4]  # type: ignore[index]
+
+
+def _uncached(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _uncached(item) for key, item in value.items() if key != "cache_control"}
+    return [_uncached(item) for item in value] if isinstance(value, list) else value
+
+
+def test_a_failure_is_one_line_and_code_1(server: Served, run: Inside, shop: Path) -> None:
     server.script(Reply.error(401), Reply.error(401))
-    ended = await ask("-p", "x", cwd=shop)
-    assert (ended.code, ended.out) == (1, "")
-    assert len(ended.err.splitlines()) == 1
-    await sound(only_session(shop))
-    data = (await ask("-p", "x", "--output-format", "json", "--continue", cwd=shop)).data
-    assert data["stop_reason"] == "failed"
-    assert data["error"]
+    said = run("-p", "x")
+    assert (said.code, said.out) == (1, "")
+    assert len(said.err.splitlines()) == 1
+    sound(only_session(shop))
+    said = run("-p", "x", "--output-format", "json", "--continue")
+    assert (said.code, said.data["stop_reason"], bool(said.data["error"])) == (1, "failed", True)
 
 
-async def test_an_answer_cut_short_says_so(server: ScriptedServer, shop: Path) -> None:
+def test_an_answer_cut_short_says_so(server: Served, run: Inside) -> None:
     server.script(Reply.text("half", stop_reason="max_tokens"))
-    ended = await ask("-p", "x", cwd=shop)
-    assert (ended.code, ended.out) == (0, "half\n")
-    assert "max_tokens" in ended.err
+    said = run("-p", "x")
+    assert (said.code, said.out) == (0, "half\n")
+    assert "max_tokens" in said.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_an_interrupt_while_the_model_answers_leaves_a_sound_session(
-    server: ScriptedServer, shop: Path, number: int
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_the_model_answers_leaves_a_sound_session(
+    server: Served, run: Inside, shop: Path, number: signal.Signals
 ) -> None:
     hold = Hold()
     server.script(
         Reply.text("a long answer that is never finished").holding(hold, after=1), Reply.text("again")
     )
-    process = await begin("-p", "first", cwd=shop)
-    async with asyncio.timeout(SECONDS):
-        await hold.reached.wait()
+    process = start("-p", "first", cwd=shop)
+    server.wait(hold.reached)
     process.send_signal(number)
-    ended = await finish(process)
-    assert ended.code == 128 + number
-    await sound(only_session(shop))
-    hold.release.set()
-    assert (await ask("-p", "second", "--continue", cwd=shop)).out == "again\n"
+    assert ended(process).code == 128 + number
+    sound(only_session(shop))
+    server.let_go(hold)
+    assert run("-p", "second", "--continue").out == "again\n"
 
 
-async def test_an_interrupt_while_a_tool_runs_stops_it_and_leaves_a_sound_session(
-    server: ScriptedServer, shop: Path
+def test_an_interrupt_while_a_tool_runs_stops_it_and_leaves_a_sound_session(
+    server: Served, run: Inside, shop: Path
 ) -> None:
-    server.script(
-        Reply.tools(("bash", {"command": "echo $$ > pid; touch started; sleep 300"})), Reply.text("again")
-    )
-    process = await begin("-p", "first", "--allow", "bash", cwd=shop)
-    async with asyncio.timeout(SECONDS):
-        while not (shop / "started").exists():
-            await asyncio.sleep(0.02)
+    command = "echo $$ > pid; touch started; sleep 300"
+    server.script(Reply.tools(("bash", {"command": command})), Reply.text("again"))
+    process = start("-p", "first", "--allow", "bash", cwd=shop)
+    deadline = time.monotonic() + SECONDS
+    while not (shop / "started").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    ended = await finish(process)
-    assert ended.code == 130
+    assert ended(process).code == 130
     assert not Path(f"/proc/{(shop / 'pid').read_text().strip()}").exists()
-    context = await sound(only_session(shop))
-    assert context.history[-1].role == "user"
-    assert (await ask("-p", "second", "--continue", cwd=shop)).out == "again\n"
+    assert sound(only_session(shop)).history[-1].role == "user"
+    assert run("-p", "second", "--continue").out == "again\n"
 
 
-async def test_nobody_reading_stops_the_turn_quietly(server: ScriptedServer, shop: Path) -> None:
+def test_nobody_reading_stops_the_turn_quietly(server: Served, shop: Path) -> None:
     hold = Hold()
     server.script(Reply.text("word " * 2000).holding(hold, after=50))
-    process = await begin("-p", "talk", cwd=shop)
+    process = start("-p", "talk", cwd=shop)
     assert process.stdout is not None and process.stderr is not None
-    async with asyncio.timeout(SECONDS):
-        await process.stdout.readexactly(20)
-        process.stdout._transport.close()  # type: ignore[attr-defined]
-        await hold.reached.wait()
-        hold.release.set()
-        err = await process.stderr.read()
-        code = await process.wait()
-    assert (code, err) == (1, b"")
-    await sound(only_session(shop))
+    process.stdout.read(10)
+    process.stdout.close()
+    server.wait(hold.reached)
+    server.let_go(hold)
+    err = process.stderr.read()
+    assert (process.wait(SECONDS), err) == (1, "")
+    process.stderr.close()
+    sound(only_session(shop))
 
 
-async def test_hostile_answers_are_passed_on_to_a_pipe_as_they_are(
-    server: ScriptedServer, shop: Path
-) -> None:
+def test_nohup_outlives_a_hangup(server: Served, shop: Path) -> None:
+    hold = Hold()
+    server.script(Reply.text("to the end").holding(hold, after=1))
+    script = f"trap '' HUP; exec {sys.executable} -m tui_agent -p x"
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", script],
+        cwd=shop,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    server.wait(hold.reached)
+    process.send_signal(signal.SIGHUP)
+    server.let_go(hold)
+    assert ended(process).out == "to the end\n"
+
+
+def test_hostile_answers_are_passed_on_to_a_pipe_as_they_are(server: Served, run: Inside) -> None:
     text = TEXTS["osc 52"] + TEXTS["bidi override"]
     server.script(Reply.text(text), Reply.text(text))
-    assert (await ask("-p", "x", cwd=shop)).out == text + "\n"
-    assert (await ask("-p", "x", "--output-format", "json", cwd=shop)).data["text"] == text
+    assert run("-p", "x").out == text + "\n"
+    assert run("-p", "x", "--output-format", "json").data["text"] == text
 
 
-async def test_hostile_names_in_refusals_and_errors_do_not_act(server: ScriptedServer, shop: Path) -> None:
+def test_hostile_commands_in_refusals_do_not_act(server: Served, run: Inside) -> None:
     server.script(Reply.tools(("bash", {"command": "echo \x1b]52;c;eA==\x07 \u202e"})), Reply.text("ok"))
-    ended = await ask("-p", "x", cwd=shop)
-    assert "refused" in ended.err
-    assert not set(ended.err) & {"\x1b", "\x07", "\u202e"}
+    said = run("-p", "x")
+    assert "refused" in said.err
+    assert not set(said.err) & {"\x1b", "\x07", "\u202e"}
 
 
-async def test_a_key_never_reaches_output_or_log(server: ScriptedServer, shop: Path, home: Path) -> None:
+def test_a_key_never_reaches_output_or_log(
+    server: Served, run: Inside, shop: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = home / "config" / "settings.toml"
     file.write_text(file.read_text().replace('auth = "none"', 'auth = "x-api-key"\napi_key_env = "SHOP_KEY"'))
+    monkeypatch.setenv("SHOP_KEY", "sk-shop-12345678")
     server.script(Reply.tools(("bash", {"command": "echo $SHOP_KEY"})), Reply.text("ok"))
-    ended = await ask(
-        "-p", "x", "--allow", "bash", "--output-format", "stream-json", cwd=shop, SHOP_KEY="sk-shop-12345678"
-    )
-    assert ended.code == 0
+    said = run("-p", "x", "--allow", "bash", "--output-format", "stream-json")
+    assert said.code == 0
     assert server.headers[0]["x-api-key"] == "sk-shop-12345678"
-    assert "sk-shop-12345678" not in ended.out + ended.err
+    assert "sk-shop-12345678" not in said.out + said.err
     for path in only_session(shop).path.rglob("*"):
         assert not path.is_file() or b"sk-shop-12345678" not in path.read_bytes()
 
 
-async def test_without_a_key_the_demo_model_answers_and_it_is_said(shop: Path) -> None:
-    ended = await ask("-p", "hello", cwd=shop)
-    assert ended.code == 0
-    assert ended.out.strip()
-    assert "demo model" in ended.err
-    data = (await ask("-p", "hello", "--demo", "--output-format", "json", cwd=shop)).data
-    assert data["text"]
+def test_without_a_key_the_demo_model_answers_and_it_is_said(run: Inside) -> None:
+    said = run("-p", "hello")
+    assert said.code == 0
+    assert said.out.strip()
+    assert "demo model" in said.err
+    assert run("-p", "hello", "--demo", "--output-format", "json").data["text"]
 
 
-async def test_a_session_that_is_written_elsewhere_is_not_written(server: ScriptedServer, shop: Path) -> None:
-    from tui_agent.context.lease import Lease
-
+def test_a_session_that_is_written_elsewhere_is_not_written(server: Served, run: Inside, shop: Path) -> None:
     made = session(shop, "hello")
     lease = Lease(made.lock_path)
     lease.acquire()
     try:
-        ended = await ask("-p", "x", "--continue", cwd=shop)
+        said = run("-p", "x", "--continue")
     finally:
         lease.release()
-    assert ended.code == 1
-    assert "process" in ended.err
+    assert said.code == 1
+    assert "process" in said.err
     assert server.requests == []
 
 
-async def test_an_empty_prompt_is_refused(shop: Path) -> None:
-    ended = await ask("-p", "  ", cwd=shop)
-    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+def test_an_empty_prompt_is_refused(run: Inside) -> None:
+    said = run("-p", "  ")
+    assert (said.code, said.out, said.err.count("\n")) == (1, "", 1)
     assert Catalog().list() == []

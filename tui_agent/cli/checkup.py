@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_agent.cli.context import find_target
-from tui_agent.cli.doctor import Finding, private
+from tui_agent.cli.findings import Finding, private
 from tui_agent.cli.report import Failed, size, tokens
 from tui_agent.context import Context, ContextError
 from tui_agent.messages.exchange import open_calls

@@ -185,7 +185,7 @@ async def _revert(context: Context, argument: str) -> View:
         number = int(argument)
     except ValueError:
         raise Failed(f"{argument!r} is not a checkpoint number; see: tui-agent context checkpoints") from None
-    words = await context.words_after(number)
+    words = context.words_after(number)
     backup = await context.revert_to(number)
     return _rewritten("revert", context, backup, f"back before checkpoint {number}", words)
 

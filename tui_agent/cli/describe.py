@@ -79,7 +79,7 @@ def record_json(context: Context, record: Record) -> dict[str, Any]:
     """A record as a line of a report."""
     is_message = record.damaged is None and not record.role.startswith("_")
     weighed = record.damaged is None and (is_message or record.role in ("_system_prompt", "_tools"))
-    weight = context.tokens(record.id) if weighed else None
+    weight = context.tokens_of(record) if weighed else None
     return {
         "line": record.line,
         "id": record.id,
@@ -98,11 +98,11 @@ def record_json(context: Context, record: Record) -> dict[str, Any]:
     }
 
 
-def message_json(context: Context, message: Message, line: int | None) -> dict[str, Any]:
+def message_json(context: Context, message: Message) -> dict[str, Any]:
     """A message of the history with what is sent of it."""
     weight = context.tokens(message.id)
     return {
-        "line": line,
+        "line": context.record(message.id).line,
         "id": message.id,
         "role": message.role,
         "origin": message.origin,
@@ -118,33 +118,21 @@ def message_json(context: Context, message: Message, line: int | None) -> dict[s
 
 def checkpoints_of(context: Context) -> list[dict[str, Any]]:
     """The checkpoints, the oldest first."""
-    found = []
-    for checkpoint in context.checkpoints():
-        data = asdict(checkpoint)
-        weight = data["tokens"]
-        if isinstance(weight, Mapping):
-            data["tokens"], data["mark"] = weight["count"], weight["mark"]
-        found.append(data)
-    return found
+    return [asdict(checkpoint) for checkpoint in context.checkpoints()]
 
 
 def items_of(context: Context) -> list[dict[str, Any]]:
     """What the next request is made of, in its order, with what each weighs."""
-    items = []
     latest = {
-        record.role: record for record in context.records if record.role in ("_system_prompt", "_tools")
+        record.role: record for record in context.records if record.role in ("_tools", "_system_prompt")
     }
-    lines = {record.id: record for record in context.records}
-    for record in latest.values():
-        items.append(_item(context, record, record_words(record)))
-    for message in context.history:
-        if (known := lines.get(message.id)) is not None:
-            items.append(_item(context, known, words_of(message.content)))
-    return items
+    in_force = [latest[role] for role in ("_tools", "_system_prompt") if role in latest]
+    items = [_item(context, record, record_words(record)) for record in in_force]
+    return items + [_item(context, context.record(m.id), words_of(m.content)) for m in context.history]
 
 
 def _item(context: Context, record: Record, words: str) -> dict[str, Any]:
-    weight = context.tokens(record.id)
+    weight = context.tokens_of(record)
     return {
         "line": record.line,
         "id": record.id,

@@ -10,14 +10,14 @@ import asyncio
 import os
 import platform
 import shutil
-import stat
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tui_agent import __version__, paths
+from tui_agent.cli.checkup import examine
+from tui_agent.cli.findings import Finding, Level, private
 from tui_agent.cli.report import Failed, say, size
 from tui_agent.literal import one_line
 from tui_agent.sessions.catalog import Catalog
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
 
 LOW_DISK, SHORT_DISK = 200_000_000, 2_000_000_000
 """Bytes free under which the disk is a problem, and worth a remark."""
-
-Level = Literal["ok", "note", "bad"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at. `mend` repairs it and says in words what it did."""
-
-    level: Level
-    subject: str
-    text: str
-    mend: Callable[[], Awaitable[str]] | None = None
 
 
 def run(options: argparse.Namespace, workspace: Path) -> int:
@@ -58,8 +46,6 @@ async def _run(options: argparse.Namespace, workspace: Path) -> int:
     if options.session is None:
         findings = [finding async for finding in _installation()]
     else:
-        from tui_agent.cli.checkup import examine
-
         findings = [finding async for finding in examine(options.session, workspace)]
     wrong = mendable = 0
     for finding in findings:
@@ -162,19 +148,6 @@ def _folders() -> Iterator[Finding]:
     free = shutil.disk_usage(there).free
     level: Level = "bad" if free < LOW_DISK else "note" if free < SHORT_DISK else "ok"
     yield Finding(level, "disk", f"{size(free)} free for {paths.data_dir()}")
-
-
-def private(subject: str, path: Path) -> Finding:
-    """Whether other users can look into a file or folder; mended by taking their access."""
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if not mode & 0o077:
-        return Finding("ok", subject, str(path))
-
-    async def mend() -> str:
-        path.chmod(mode & 0o700)
-        return f"{path} is for you alone now ({mode & 0o700:o})"
-
-    return Finding("bad", subject, f"other users can look into {path} (mode {mode:o})", mend)
 
 
 def _sessions() -> Iterator[Finding]:

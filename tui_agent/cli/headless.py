@@ -33,6 +33,7 @@ from tui_agent.events import (
     UsageReported,
 )
 from tui_agent.literal import one_line, visible
+from tui_agent.settings.secrets import redact
 
 if TYPE_CHECKING:
     import argparse
@@ -183,6 +184,7 @@ class _Text(_Reporter):
         self._show = visible if sys.stdout.isatty() else str
         self._at_line_start = True
         self._told = False
+        self._failed = False
 
     def hear(self, event: Event) -> None:
         match event:
@@ -199,8 +201,9 @@ class _Text(_Reporter):
             case RetryWaiting(attempt=attempt, attempts=attempts, seconds=seconds, reason=reason):
                 complain(f"{reason}; asking again in {seconds:.0f} s ({attempt} of {attempts})")
             case RequestFailed(message=message, ways=ways) | LogFailed(message=message, ways=ways):
+                self._failed = True
                 complain(_with_ways(message, ways))
-            case TurnEnded(error=error) if error:
+            case TurnEnded(error=error) if error and not self._failed:
                 complain(error)
 
     def refused(self, asked: Asked) -> None:
@@ -262,7 +265,7 @@ class _StreamJson(_Reporter):
     """Each event a line."""
 
     def hear(self, event: Event) -> None:
-        say_json(event.as_json(), lines=True)
+        say_json(redact(event.as_json()), lines=True)
 
 
 _REPORTERS: dict[str, type[_Reporter]] = {"text": _Text, "json": _Json, "stream-json": _StreamJson}

@@ -88,10 +88,9 @@ def _summary(context: Context, target: Target) -> str:
 
 def _show(context: Context, target: Target) -> View:
     messages = list(context.history)
-    lines = {record.id: record.line for record in context.records}
     data = {
         **_figures(context, target),
-        "history": [message_json(context, m, lines.get(m.id)) for m in messages],
+        "history": [message_json(context, message) for message in messages],
     }
     rows = []
     for message in messages:
@@ -102,7 +101,7 @@ def _show(context: Context, target: Target) -> View:
         weight = context.tokens(message.id)
         rows.append(
             (
-                lines.get(message.id, ""),
+                context.record(message.id).line,
                 who(message.role, message.origin),
                 tokens(weight.count, weight.mark),
                 remark,
