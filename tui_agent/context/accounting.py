@@ -14,6 +14,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.messages.tokens import Estimator, Mark, Tokens
@@ -229,8 +230,9 @@ class Accounting:
         usages = self._log.usages
         if self._counted == len(usages):
             return
-        for usage in usages[len(self._bounds) :]:
-            self._bounds.append(max(usage.boundary, self._bounds[-1] if self._bounds else 0))
+        fresh = usages.boundary[len(self._bounds) :]
+        last = self._bounds[-1] if self._bounds else 0
+        self._bounds.extend(islice(accumulate(fresh, max, initial=last), 1, None))
         self._counted = len(usages)
         model = self._given or (str(self._parameters(usages[-1])[0] or "") if usages else "")
         if model != self._estimator.model:

@@ -13,6 +13,7 @@ import fcntl
 import os
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -74,8 +75,10 @@ class Log:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def scan(self) -> Projection | None:
+    def scan(self, opened: Callable[[Source, int], None]) -> Projection | None:
         """Read the file; None if it is missing or empty. Blocks (call it in a thread).
+
+        `opened` is told of the file and its size before it is read.
 
         Raises:
             LogReadError: it is a folder, not a file, or cannot be read.
@@ -87,6 +90,7 @@ class Log:
                 raise LogReadError(
                     self.path, "it is a folder" if stat.S_ISDIR(status.st_mode) else "it is no file"
                 )
+            opened(source, status.st_size)
             projection = Projection.load(source)
         except FileNotFoundError:
             self._forget(None, 0, False)

@@ -36,13 +36,16 @@ _DEEPEST = 200
 """Levels of nesting that are kept; what lies deeper is named in a word, since no consumer could walk it."""
 _TOO_DEEP = "[nested too deeply]"
 
-_LONG_NUMBER = 4300
+LONG_NUMBER = 4300
 """Digits from which on Python refuses to read an integer (its guard against quadratic time)."""
-_DIGITS = re.compile(rb"[0-9]{%d}" % (_LONG_NUMBER + 1))
+_DIGITS = re.compile(rb"[0-9]{%d}" % (LONG_NUMBER + 1))
 _DIGIT = frozenset(b"0123456789")
 _SAMPLE = 2048
 
-_BOM = b"\xef\xbb\xbf"
+_BATCH = 128 * 1024
+"""Bytes read at once: little enough to stay in the processor's cache between reading, splitting and decoding."""
+
+BOM = b"\xef\xbb\xbf"
 
 
 class Damaged(ValueError):
@@ -70,7 +73,12 @@ class Header(msgspec.Struct, gc=False):
     produced: str | None = None
 
 
-_header = msgspec.json.Decoder(Header).decode
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+"""What the fast decoders raise."""
+
+read_header = msgspec.json.Decoder(Header).decode
+"""The header of a line, fast and strict; raises UNREADABLE. Does not see bad UTF-8 in what it skips."""
+
 _generic = msgspec.json.Decoder().decode
 
 
@@ -80,11 +88,11 @@ def parse(line: bytes) -> Header:
     Raises:
         Damaged: it is not a JSON object, not UTF-8, has no role or content of an unknown shape.
     """
-    if len(line) > _LONG_NUMBER and _may_hold_long_number(line):
+    if len(line) > LONG_NUMBER and may_hold_long_number(line):
         return salvage(line)
     try:
-        return _header(line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return read_header(line)
+    except UNREADABLE:
         return salvage(line)
 
 
@@ -131,7 +139,7 @@ def decode(line: bytes) -> dict[str, Any]:
     """
     try:
         value = _generic(line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except UNREADABLE:
         return _on_a_fresh_stack(line)
     if line.count(b"[") + line.count(b"{") > _DEEPEST:
         value = tidy(value)
@@ -170,9 +178,13 @@ def tidy(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def split_bom(line: bytes) -> int:
-    """How many bytes of a byte order mark a line begins with."""
-    return len(_BOM) if line.startswith(_BOM) else 0
+def is_utf8(data: bytes) -> bool:
+    """True if the bytes are valid UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def digest_id(line: bytes, n: int) -> str:
@@ -226,7 +238,7 @@ def _on_a_fresh_stack(line: bytes) -> dict[str, Any]:
     return found[0] if found else {}
 
 
-def _may_hold_long_number(line: bytes) -> bool:
+def may_hold_long_number(line: bytes) -> bool:
     """True if the line has more digits in a row than Python reads as one integer.
 
     So long a run covers two neighbours of every 2048th byte: nearly all lines cost a look at a few bytes.
@@ -291,22 +303,28 @@ class Source:
             got += len(data)
         return b"".join(parts)
 
-    def blocks(self, size: int = 1 << 20) -> Iterator[tuple[int, bytes, bool]]:
-        """The file in blocks of whole lines: offset, the lines without their last newline, and whether it had one."""
+    def batches(self, size: int = _BATCH) -> Iterator[tuple[int, list[bytes], bool, bool]]:
+        """The lines of the file in batches: offset of the first, the lines, whether all are ASCII, whether the last one
+        has its newline."""
         offset = position = 0
         carry: list[bytes] = []
+        ascii_carry = True
         while chunk := os.pread(self.descriptor, size, position):
             position += len(chunk)
-            cut = chunk.rfind(b"\n")
-            if cut < 0:
-                carry.append(chunk)
+            lines = chunk.split(b"\n")
+            rest = lines.pop()
+            if not lines:
+                carry.append(rest)
+                ascii_carry = ascii_carry and rest.isascii()
                 continue
-            block = b"".join([*carry, chunk[:cut]]) if carry else chunk[:cut]
-            yield offset, block, True
-            offset += len(block) + 1
-            carry = [chunk[cut + 1 :]] if cut + 1 < len(chunk) else []
+            if carry:
+                lines[0] = b"".join([*carry, lines[0]])
+            yield offset, lines, ascii_carry and chunk.isascii(), True
+            offset = position - len(rest)
+            carry = [rest] if rest else []
+            ascii_carry = rest.isascii()
         if carry:
-            yield offset, b"".join(carry), False
+            yield offset, [b"".join(carry)], ascii_carry, False
 
 
 class Record:

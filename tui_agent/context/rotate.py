@@ -92,13 +92,13 @@ class Rewrite:
     Whoever gives up in between calls `abandon`.
     """
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, digest: Digest) -> None:
         self._log = log
+        self._digest = digest
         self._temporary = log.path.with_name(log.path.name + ".tmp")
         self._target: int | None = None
         self._size = 0
         self._old: Source | None = None
-        self._hash = _Hash()
 
     def build(self, pieces: Iterable[Piece]) -> None:
         """(a) Write the bulk of the new file.
@@ -108,7 +108,6 @@ class Rewrite:
         """
         try:
             self._old = Source(self._log.path)
-            self._hash.follow(self._old, self._log.size)
             flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
             self._target = os.open(self._temporary, flags, 0o600)
             self._write(pieces)
@@ -136,9 +135,8 @@ class Rewrite:
             self._log.verify()
             size = self._log.size
             os.fdatasync(old.descriptor)
-            self._hash.follow(old, size)
             n, backup = self._reserve(old, size, first)
-            kept = Kept(n, backup.name, size, self._hash.finish())
+            kept = Kept(n, backup.name, size, self._digest.finish(old, size))
             self._write(tail)
             at = self._size
             self._write([head(kept)])
@@ -166,7 +164,6 @@ class Rewrite:
 
     def abandon(self) -> None:
         """Remove the unfinished file."""
-        self._hash.stop()
         target, self._target = self._target, None
         if target is not None:
             os.close(target)
@@ -229,47 +226,49 @@ class Rewrite:
             return n, backup
 
 
-class _Hash:
-    """The SHA-256 of a file's first bytes, computed beside other work."""
+class Digest:
+    """The SHA-256 of a log that grows, computed beside other work, so that no rewrite of a long one waits for it."""
 
     def __init__(self) -> None:
         self._hash = sha256()
         self._done = 0
         self._thread: threading.Thread | None = None
         self._stopped = False
-        self._error: OSError | None = None
 
     def follow(self, source: Source, size: int) -> None:
-        """Go on up to `size` bytes, in a thread of its own."""
+        """Take in the file up to `size` bytes, in a thread of its own."""
         self._join()
-        self._thread = threading.Thread(target=self._work, args=(source, size), name="sha256")
+        self._thread = threading.Thread(
+            target=self._take, args=(source, size), name="sha256 of the log", daemon=True
+        )
         self._thread.start()
 
-    def finish(self) -> str:
-        """The digest, once it is there.
+    def finish(self, source: Source, size: int) -> str:
+        """The digest of the first `size` bytes, which were never fewer before.
 
         Raises:
             OSError: the file could not be read.
         """
         self._join()
-        if self._error is not None:
-            raise self._error
+        self._stopped = False
+        self._take(source, size)
+        if self._done != size:
+            raise OSError(errno.EIO, "the file could not be read to its end")
         return self._hash.hexdigest()
 
     def stop(self) -> None:
+        """Take in no more."""
         self._stopped = True
         self._join()
 
-    def _work(self, source: Source, size: int) -> None:
-        try:
+    def _take(self, source: Source, size: int) -> None:
+        with contextlib.suppress(OSError):
             while self._done < size and not self._stopped:
                 data = source.read(self._done, min(_HASHED_AT_ONCE, size - self._done))
                 if not data:
-                    raise OSError(errno.EIO, "the file is shorter than it was")
+                    return
                 self._hash.update(data)
                 self._done += len(data)
-        except OSError as error:
-            self._error = error
 
     def _join(self) -> None:
         if self._thread is not None:

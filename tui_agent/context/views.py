@@ -152,7 +152,7 @@ def checkpoint_at(projection: Projection, place: int) -> Checkpoint:
     index = projection.checkpoints[place]
     body = projection.body(index)
     turn = is_turn(projection, place)
-    usage = bisect_right(projection.usages, index, key=lambda usage: usage.index)
+    usage = projection.usages.before(index)
     return Checkpoint(
         id=projection.numbers[place],
         uid=projection.id(index),

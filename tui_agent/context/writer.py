@@ -21,9 +21,16 @@ from tui_agent.context.lease import Lease
 from tui_agent.context.log import Durability, Log
 from tui_agent.context.projection import Projection
 from tui_agent.context.records import Damaged, Record, Source, encode, now, parse
-from tui_agent.context.rotate import Kept, Piece, Rewrite, backups_of, sweep
+from tui_agent.context.rotate import Digest, Kept, Piece, Rewrite, backups_of, sweep
 
 T = TypeVar("T")
+
+_KEPT = "the backup being made"
+_OWN: tuple[str | None, str | None] = (_KEPT, None)
+"""Where undo and redo lead after an ordinary operation."""
+
+_LONG = 8 * 1024 * 1024
+"""Bytes of a log whose digest is begun when it is opened; that of a shorter one takes no time."""
 
 _TARGETED = frozenset({"_elide", "_restore_elided", "_mark"})
 
@@ -79,6 +86,7 @@ class Writer:
         self._on_rotate = on_rotate
         self._read_only = read_only
         self._restored = False
+        self._digest = Digest()
         self._gate = asyncio.Lock()
         self._rotating = asyncio.Lock()
         self._syncing = asyncio.Lock()
@@ -101,10 +109,17 @@ class Writer:
         return self.log.size > 0
 
     def _read(self) -> tuple[Projection, Accounting]:
-        projection = self.log.scan() or Projection()
+        projection = self.log.scan(self._hash) or Projection()
         accounting = Accounting(projection, self._model)
         accounting.weigh()
         return projection, accounting
+
+    def _hash(self, source: Source, size: int) -> None:
+        """Begin the digest of a file; of a long one at once, since a rewrite needs it."""
+        self._digest.stop()
+        self._digest = Digest()
+        if size > _LONG and not self._read_only:
+            self._digest.follow(source, size)
 
     def _adopt(self, projection: Projection, accounting: Accounting) -> None:
         self.projection = projection
@@ -240,18 +255,22 @@ class Writer:
         lines = [item.raw + b"\n" if isinstance(item, Record) else self._line(item) for item in new]
         old = self.projection
         cut = _first_behind(old, keep.before)
-        rewrite = Rewrite(self.log)
+        rewrite = Rewrite(self.log, self._digest)
         front = _pieces(old, 0, cut) + lines
         try:
-            await _in_thread(lambda: rewrite.build(front))
             if keep.after is None:
-                return await self._commit(rewrite, cause, [], cut, lines)
+                base, _ = await asyncio.gather(
+                    _in_thread(lambda: _based(old.prefix(cut), lines)),
+                    _in_thread(lambda: rewrite.build(front)),
+                )
+                return await self._commit(rewrite, cause, [], base)
+            await _in_thread(lambda: rewrite.build(front))
             async with self._gate:
                 first = _first_at(old, keep.after)
                 tail, dropped = _tail(old, first, _names(old, cut, new))
                 if dropped:
                     cause = Cause(cause.op, cause.to, {**cause.figures, "dropped": dropped})
-                return await self._commit(rewrite, cause, tail, None, lines)
+                return await self._commit(rewrite, cause, tail, None)
         finally:
             rewrite.abandon()
 
@@ -262,12 +281,18 @@ class Writer:
             name = self._lead(op) if name is None else name
             file = find_backup(self.path, name)
             other = await _in_thread(lambda: Projection.load(Source(file)))
-            pieces = _pieces(other, 0, len(other)) if op == "restore" else _whole(other)
-            rewrite = Rewrite(self.log)
+            if op == "restore":
+                pieces, leads = _pieces(other, 0, len(other)), _OWN
+            else:
+                pieces = _whole(other)
+                leads = (other.head.undo if other.head else None, other.redo if op == "redo" else _KEPT)
+            rewrite = Rewrite(self.log, self._digest)
             try:
                 await self._settle_disk()
                 await _in_thread(lambda: rewrite.build(pieces))
-                return await self._commit(rewrite, Cause(op, figures={"restored": name}), [], other, [])
+                return await self._commit(
+                    rewrite, Cause(op, figures={"restored": name}), [], _based(other, []), leads
+                )
             finally:
                 rewrite.abandon()
 
@@ -291,24 +316,19 @@ class Writer:
         rewrite: Rewrite,
         cause: Cause,
         tail: list[Piece],
-        known: int | Projection | None,
-        lines: list[bytes],
+        base: Projection | None,
+        leads: tuple[str | None, str | None] = _OWN,
     ) -> Backup:
-        """Swap. `known` tells what the new file begins with where that need not be read again: so many lines of the
-        old one, or another file's projection."""
+        """Swap. `base` is what the new file means without its head, None if it has to be read. `leads` are the names
+        under undo and redo, _KEPT for the backup being made."""
         old = self.projection
-        undo, redo = self._leads(cause.op, known)
         tokens = 0
         first = max(self._newest(), max(backups_of(self.path), default=0)) + 1
         written: list[bytes] = []
 
         def head(kept: Kept) -> bytes:
-            body = self._head(
-                cause, kept, undo or (kept.name if cause.op not in _LEADING else None), redo, tokens
-            )
-            if cause.op == "undo":
-                body["redo"] = kept.name
-            written.append(encode(body))
+            undo, redo = (kept.name if lead == _KEPT else lead for lead in leads)
+            written.append(encode(self._head(cause, kept, undo, redo, tokens)))
             return written[0]
 
         def work() -> tuple[Kept, Projection, Accounting]:
@@ -316,10 +336,12 @@ class Writer:
             tokens = self.accounting.weigh().total
             kept, source, at = rewrite.commit(tail, first, head)
             try:
-                projection = _rebased(old, known, lines, source)
-                if projection is None:
+                self._hash(source, at)
+                if base is None:
                     projection = Projection.load(source)
                 else:
+                    projection = base
+                    projection.source = source
                     projection.extend(written[0][:-1], at)
                 accounting = Accounting(projection, self._model)
                 accounting.weigh()
@@ -350,12 +372,6 @@ class Writer:
         if cancelled is not None:
             raise cancelled
         return backup
-
-    def _leads(self, op: str, known: int | Projection | None) -> tuple[str | None, str | None]:
-        """Where undo and redo lead after undo and redo: where they led in the content that comes back."""
-        if op not in _LEADING or not isinstance(known, Projection):
-            return None, None
-        return (known.head.undo if known.head else None), (known.redo if op == "redo" else None)
 
     def _head(
         self, cause: Cause, kept: Kept, undo: str | None, redo: str | None, tokens: int
@@ -414,16 +430,13 @@ class Writer:
 
     async def close(self) -> None:
         """Sync, give back the lease, close the file."""
+        self._digest.stop()
         try:
             await self.sync()
         finally:
             async with self._rotating, self._gate:
                 self.log.close()
                 await _in_thread(self.lease.release)
-
-
-_LEADING = frozenset({"undo", "redo"})
-"""Operations that do not make their own backup the thing to undo."""
 
 
 def _first_behind(projection: Projection, offset: int) -> int:
@@ -460,20 +473,12 @@ def _whole(projection: Projection) -> list[Piece]:
     return [(source, 0, projection.size), *([b"\n"] if projection.torn else [])]
 
 
-def _rebased(
-    old: Projection, known: int | Projection | None, lines: list[bytes], source: Source
-) -> Projection | None:
-    """The projection of the new file without its head, where it follows from what is known; else None."""
-    if known is None:
-        return None
-    base = old.prefix(known) if isinstance(known, int) else known
+def _based(base: Projection, lines: list[bytes]) -> Projection | None:
+    """What a new file that begins with that of `base` and goes on with `lines` means; None if it has to be read."""
     if not base.is_compact:
         return None
-    base.source = source
-    offset = base.size
     for line in lines:
-        base.extend(line[:-1], offset)
-        offset += len(line)
+        base.extend(line[:-1], base.size)
     return base
 
 
