@@ -156,6 +156,21 @@ async def test_the_partial_of_the_last_attempt_is_kept_and_not_taken_back(server
     await asked.provider.close()
 
 
+async def test_each_failure_that_is_waited_out_is_told_with_its_partial(server: ScriptedServer) -> None:
+    told: list[tuple[ProviderError, int]] = []
+
+    async def on_failure(error: ProviderError) -> None:
+        told.append((error, len(asked.of(RetryWaiting))))
+
+    asked = Asked(server, attempts=3, on_failure=on_failure)
+    server.script(Reply.text("half").cut(), Reply.error(529), Reply.error(500))
+    with pytest.raises(ProviderError):
+        await hear(asked.provider)
+    assert [error.kind for error, _ in told] == ["cut", "overloaded"]
+    assert told[0][0].partial == [{"type": "text", "text": "half"}] and told[0][1] == 0
+    await asked.provider.close()
+
+
 async def test_cancelling_ends_a_wait_at_once(server: ScriptedServer) -> None:
     waiting = asyncio.Event()
 

@@ -28,6 +28,7 @@ _QUOTED = re.compile(
     r"```[^\n`]*\n.*?(?:```|\Z)|``.+?``|`[^`\n]+`|\"[^\"\n]+\"|(?<!\w)'[^'\n]+'(?!\w)|“[^”\n]+”|«[^»\n]+»",
     re.DOTALL,
 )
+_BULLET = re.compile(r"\A(?:[-*]|\d+[.)])\s+")
 _HELD = re.compile("\x00(\\d+)\x00")
 _TOGETHER = re.compile(
     r"\b(?:all |both )?(?:at once|at the same time|in parallel|simultaneously)\b", re.IGNORECASE
@@ -78,7 +79,7 @@ def clauses(words: str) -> tuple[list[Clause], bool]:
 
     text = _QUOTED.sub(hold, words.replace("\x00", " "))
     lines = (" ".join(line.split()) for line in text.split("\n"))
-    text = "\n".join(line for line in lines if line)
+    text = _BULLET.sub("", "\n".join(line for line in lines if line))
     together = _TOGETHER.search(text)
     if together:
         text = (text[: together.start()] + text[together.end() :]).strip().strip(":,").strip()

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from tui_agent.llm.demo.words import code, file_lines, filled, first_line, plural, quote
+from tui_agent.llm.demo.words import code, counted, file_lines, filled, first_line, parted, plural, quote
 
 Fault = Literal["", "server", "overloaded", "cut"]
 
 _REFUSED = re.compile(
-    r"\b(denied|declined|refused|rejected|not allowed|not approved|cancell?ed)\b", re.IGNORECASE
+    r"not run\b|stopped\b|.*\b(?:person|user)\b.{0,40}\b(?:denied|declined|refused|rejected|interrupted|cancell?ed)\b"
+    r"|.*\bcall (?:was )?(?:denied|refused|not allowed)\b",
+    re.IGNORECASE,
 )
 
 
@@ -39,7 +41,7 @@ class Done:
     @property
     def refused(self) -> bool:
         """It did not run because somebody did not want it to."""
-        return self.error and _REFUSED.search(self.text) is not None
+        return self.error and _REFUSED.match(self.text) is not None
 
 
 class Task(Protocol):
@@ -141,8 +143,10 @@ class List(_Work):
         result = done[-1]
         if result.error:
             return failure(result, "The files could not be listed")
-        lines = filled(result.text)
-        return f"glob gave {plural(len(lines), 'line')} for {code(self.pattern)}.\n\n{quote(lines)}"
+        lines, remark = parted(result.text)
+        if not lines:
+            return f"No file matches {code(self.pattern)}."
+        return f"{code(self.pattern)} matches {plural(len(lines), 'file')}.\n\n{quote(lines)}{said(remark)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +178,10 @@ class Search(_Work):
         result = done[-1]
         if result.error:
             return failure(result, "The search failed")
-        lines = filled(result.text)
-        return f"grep gave {plural(len(lines), 'line')} for {code(self.pattern)}.\n\n{quote(lines)}"
+        lines, remark = parted(result.text)
+        if not lines:
+            return f"Nothing matches {code(self.pattern)}."
+        return f"{code(self.pattern)} gave {plural(len(lines), 'line')}.\n\n{quote(lines)}{said(remark)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +202,10 @@ class Run(_Work):
         ran = str(result.call.arguments.get("command") or self.command)
         if result.error:
             return failure(result, f"{code(ran)} did not succeed")
-        lines = filled(result.text)
+        lines, remark = parted(result.text)
         if not lines:
-            return f"{code(ran)} printed nothing."
-        return f"{code(ran)} gave {plural(len(lines), 'line')}:\n\n{quote(lines)}"
+            return f"{code(ran)} printed nothing" + (f" ({remark})." if remark else ".")
+        return f"{code(ran)} printed {counted(lines, remark)}:\n\n{quote(lines)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,8 +351,13 @@ class Parallel(_Work):
 
 def failure(result: Done, what: str) -> str:
     """A sentence about a call that failed, with the tool's own words."""
-    why = "the call was not allowed" if result.refused else "the tool said"
-    return f"{what}: {why}.\n\n{quote(filled(result.text))}"
+    why = "the call was not allowed. The answer was" if result.refused else "the tool said"
+    return f"{what}: {why}:\n\n{quote(filled(result.text))}"
+
+
+def said(remark: str) -> str:
+    """A tool's remark as a paragraph."""
+    return f"\n\nThe tool adds: {remark}" if remark else ""
 
 
 def _region(lines: Sequence[str], old: str) -> str | None:

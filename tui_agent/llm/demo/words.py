@@ -8,6 +8,8 @@ from collections.abc import Sequence
 _SHOWN_LINES = 8
 _SHOWN_COLUMNS = 200
 
+_REMARK = re.compile(r"\[.*\]")
+_NOTHING = re.compile(r"\(no output\)|no (?:file|line|match)")
 _NUMBERED = re.compile(r"\s*(\d+)(?:\t|\s?[→│|:]\s?)(.*)")
 
 
@@ -27,6 +29,20 @@ def file_lines(text: str) -> list[str]:
 def filled(text: str) -> list[str]:
     """The lines that hold something."""
     return [line for line in text.split("\n") if line.strip()]
+
+
+def parted(text: str) -> tuple[list[str], str]:
+    """A tool's lines, and what the tool itself remarks on them: `[exit code 0]`, `no line matches ...`."""
+    lines = filled(text)
+    remarks: list[str] = []
+    while lines and (_REMARK.fullmatch(lines[-1]) or (len(lines) == 1 and _NOTHING.match(lines[0]))):
+        remarks.insert(0, lines.pop().strip("[]"))
+    return lines, "; ".join(remark for remark in remarks if not remark.startswith("("))
+
+
+def counted(lines: Sequence[str], remark: str) -> str:
+    """How many lines there are, with the tool's remark: `3 lines (exit code 0)`."""
+    return plural(len(lines), "line") + (f" ({remark})" if remark else "")
 
 
 def first_line(text: str) -> str:
