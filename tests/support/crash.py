@@ -109,6 +109,10 @@ async def sync(context: Context) -> None:
     await context.sync()
 
 
+async def reload(context: Context) -> None:
+    await context.restore()
+
+
 async def append_and_sync(context: Context) -> None:
     await append(context)
     await context.sync()
@@ -117,19 +121,8 @@ async def append_and_sync(context: Context) -> None:
 OPERATIONS: dict[str, Callable[[Context], Awaitable[None]]] = {
     operation.__name__: operation
     for operation in (
-        *(
-            append,
-            append_many,
-            append_and_sync,
-            revert,
-            clear,
-            clear_with_prompt,
-            restore,
-            undo,
-            redo,
-            prompt,
-            sync,
-        ),
+        *(append, append_many, append_and_sync, sync, reload),
+        *(revert, clear, clear_with_prompt, restore, undo, redo, prompt),
     )
 }
 
@@ -156,13 +149,13 @@ def snapshot(context: Context) -> dict[str, Any]:
 class Case:
     """The first of `steps` runs under the fault, the others after it is gone.
 
-    `inject` is strace's expression (`write:signal=KILL:when=2`); `limit` the size in bytes above which no file may
-    grow; `log` a file for the calls that were made.
+    `inject` holds strace's expressions (`write:signal=KILL:when=2`); `limit` is the size in bytes above which no file
+    may grow; `log` a file for the calls that were made.
     """
 
     folder: str
     steps: Sequence[str]
-    inject: str = ""
+    inject: Sequence[str] = ()
     limit: int | None = None
     log: str = ""
 
@@ -246,13 +239,25 @@ class Call:
         return not self.name.startswith("open") or "O_CREAT" in self.arguments or "O_TRUNC" in self.arguments
 
 
-_LINE = re.compile(r"\d+ +(\w+)\((.*)\) += (-?\d+)")
+_LINE = re.compile(r"(\w+)\((.*)\) += (-?\d+)")
+_RESUMED = re.compile(r"<\.\.\. \w+ resumed>(.*)")
 
 
 def read_log(path: Path) -> list[Call]:
-    """The calls of a log that came to their end, in order."""
-    matches = (_LINE.match(line) for line in path.read_text().splitlines())
-    return [Call(match[1], match[2], int(match[3])) for match in matches if match]
+    """The calls of a log that came to their end, in the order of their ends."""
+    calls = []
+    begun: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        thread, _, text = line.partition(" ")
+        text = text.strip()
+        if text.endswith("<unfinished ...>"):
+            begun[thread] = text.removesuffix("<unfinished ...>")
+            continue
+        if resumed := _RESUMED.match(text):
+            text = begun.pop(thread) + resumed[1]
+        if match := _LINE.match(text):
+            calls.append(Call(match[1], match[2].rstrip(), int(match[3])))
+    return calls
 
 
 def points(calls: Sequence[Call]) -> list[tuple[str, int]]:
@@ -284,8 +289,8 @@ class _Inline(ThreadPoolExecutor):
 def _attach(pid: int, case: Case) -> subprocess.Popen[str]:
     command = ["strace", "-f", "-p", str(pid), "-e", f"trace={','.join('?' + call for call in CALLS)}"]
     command += ["-y", "-xx", "-s", "10000000", "-o", case.log or "/dev/null"]
-    if case.inject:
-        command += ["-e", f"inject={case.inject}"]
+    for expression in case.inject:
+        command += ["-e", f"inject={expression}"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()
@@ -296,8 +301,11 @@ def _attach(pid: int, case: Case) -> subprocess.Popen[str]:
     return process
 
 
-def _detach(strace: subprocess.Popen[str]) -> None:
-    if strace.poll() is None:
+def _detach(strace: subprocess.Popen[str], *, dead: bool) -> None:
+    """Let go of a process. Of a dead one with threads strace may wait for ever for news."""
+    if dead:
+        strace.kill()
+    else:
         strace.terminate()
     strace.wait()
 
@@ -358,7 +366,7 @@ def _run(case: Case) -> Outcome:
             ours.send(b"!")
             answer = answers.readline()
             if strace is not None:
-                _detach(strace)
+                _detach(strace, dead=not answer)
                 strace = None
             if not answer:
                 break

@@ -1,0 +1,161 @@
+"""A simple model of a session, to hold the real one against: lists of records, folded in the plainest way.
+
+`Model` knows the files of a session as lists of records and what each operation makes of them; `project` folds one
+list into what a context shows. It shares no code with the program and is as slow and as plain as it can be. Ids that
+the program makes up (ULIDs) are told to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Body = dict[str, Any]
+HEADS = ("_rewind", "_compaction")
+
+
+@dataclass
+class Shown:
+    """What a context shows."""
+
+    prompt: str | None = None
+    history: list[tuple[str, str, str | None, list[Body]]] = field(default_factory=list)
+    """Id, role, origin, blocks."""
+    state: dict[str, Any] = field(default_factory=dict)
+    marks: dict[str, Body] = field(default_factory=dict)
+    elided: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    """For a record the elisions in force on it: id of the elide, index of the item."""
+    checkpoints: list[tuple[int, str, bool]] = field(default_factory=list)
+    tokens: int = 0
+    undo: str | None = None
+    redo: str | None = None
+
+
+def project(records: list[Body]) -> Shown:
+    """Fold the records of one file."""
+    shown = Shown()
+    messages: dict[str, Body] = {}
+    elides: dict[str, list[Body]] = {}
+    for record in records:
+        match record["role"]:
+            case "_system_prompt":
+                shown.prompt = record["content"]
+            case "_checkpoint":
+                shown.checkpoints.append((record["id"], record["uid"], record["turn"]))
+            case "_usage":
+                shown.tokens = record["token_count"]
+            case "_state":
+                shown.state[record["key"]] = record["value"]
+            case "_mark":
+                marks = {key: value for key, value in record.items() if key not in ("role", "record")}
+                shown.marks[record["record"]] = shown.marks.get(record["record"], {}) | marks
+            case "_elide":
+                elides[record["id"]] = record["items"]
+                for number, item in enumerate(record["items"]):
+                    shown.elided.setdefault(item["record"], []).append((record["id"], number))
+            case "_restore_elided":
+                items = record.get("items")
+                for name, inforce in shown.elided.items():
+                    shown.elided[name] = [
+                        (elide, number)
+                        for elide, number in inforce
+                        if elide != record["elide"] or (items is not None and number not in items)
+                    ]
+            case "user" | "assistant":
+                messages[record["id"]] = record
+                shown.redo = None
+            case role if role in HEADS:
+                shown.undo, shown.redo = record["undo"], record["redo"]
+    for name, record in messages.items():
+        content = record["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        blocks = _elided(blocks, [elides[elide][number] for elide, number in shown.elided.get(name, [])])
+        if blocks:
+            shown.history.append((name, record["role"], record.get("origin"), blocks))
+    shown.elided = {name: inforce for name, inforce in shown.elided.items() if inforce}
+    return shown
+
+
+def _elided(blocks: list[Body], items: list[Body]) -> list[Body]:
+    """The blocks with the newest elision of each in force; one of the whole record goes before those of its blocks."""
+    newest = {item.get("block"): item["as"] for item in items}
+    if None in newest:
+        text = newest[None]
+        if text is None:
+            return []
+        paired = [_short(block, text) for block in blocks if block["type"] in ("tool_use", "tool_result")]
+        return paired or [{"type": "text", "text": text}]
+    kept = []
+    for place, block in enumerate(blocks):
+        if place not in newest:
+            kept.append(block)
+        elif newest[place] is not None:
+            kept.append(_short(block, newest[place]))
+    return kept
+
+
+def _short(block: Body, text: str) -> Body:
+    if block["type"] == "tool_result":
+        return block | {"content": text}
+    if block["type"] == "tool_use":
+        return block | {"input": {"elided": text}}
+    return {"type": "text", "text": text}
+
+
+@dataclass
+class Model:
+    """The files of a session: the current one and its backups by name."""
+
+    current: list[Body] = field(default_factory=list)
+    backups: dict[str, list[Body]] = field(default_factory=dict)
+    highest: int = 0
+
+    @property
+    def shown(self) -> Shown:
+        return project(self.current)
+
+    def append(self, *records: Body) -> None:
+        self.current = [*self.current, *records]
+
+    def rotate(self, kept: list[Body], *, undo: str | None = "", redo: str | None = None) -> str:
+        """Replace the file by what is kept and a head; returns the backup's name. `undo` "" is that backup."""
+        self.highest += 1
+        name = f"context_{self.highest}.jsonl"
+        self.backups = self.backups | {name: self.current}
+        head = {"role": "_rewind", "backup": name, "undo": name if undo == "" else undo, "redo": redo}
+        self.current = [*kept, head]
+        return name
+
+    def revert(self, checkpoint: int) -> str:
+        """What stood before the checkpoint, and the marks that a person set later on records that stay."""
+        place = next(
+            index
+            for index, record in enumerate(self.current)
+            if record["role"] == "_checkpoint" and record["id"] == checkpoint
+        )
+        kept = self.current[:place]
+        ids = {record.get("id") for record in kept if record["role"] in ("user", "assistant")}
+        marks = [
+            record
+            for record in self.current[place:]
+            if record["role"] == "_mark" and record.get("by") == "user" and record["record"] in ids
+        ]
+        return self.rotate(kept + marks)
+
+    def bring_back(self, name: str) -> str:
+        """A backup becomes the content again."""
+        return self.rotate(list(self.backups[name]))
+
+    def undo(self) -> str:
+        shown = self.shown
+        assert shown.undo is not None
+        content = self.backups[shown.undo]
+        inside = project(content)
+        return self.rotate(list(content), undo=inside.undo, redo=f"context_{self.highest + 1}.jsonl")
+
+    def redo(self) -> str:
+        shown = self.shown
+        assert shown.redo is not None
+        content = self.backups[shown.redo]
+        inside = project(content)
+        return self.rotate(list(content), undo=inside.undo, redo=inside.redo)
