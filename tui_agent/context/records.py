@@ -97,7 +97,7 @@ def parse(line: bytes) -> Header:
 
 
 def salvage(line: bytes) -> Header:
-    """The header of a line that the fast decoder refused.
+    """The header of a line that the fast decoder refused. Only messages and prompts need content of a known shape.
 
     Raises:
         Damaged: as `parse`.
@@ -114,6 +114,8 @@ def salvage(line: bytes) -> Header:
         isinstance(part, dict) and isinstance(part.get("type"), str) for part in content
     ):
         parts = [Part(part["type"]) for part in content]
+    elif role.startswith("_") and role != "_system_prompt":
+        parts = None
     else:
         raise Damaged("its content is neither text nor a list of blocks with a type")
     calls = fields.get("tool_calls")
