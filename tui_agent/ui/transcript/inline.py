@@ -63,11 +63,11 @@ def inline(token: Token) -> Content:
     for child in token.children or ():
         match child.type:
             case "text":
-                text = visible(child.content)
+                text = _shown(child.content)
                 spans += _bare_links(text, length) if not target else ()
                 add(text)
             case "code_inline":
-                text = visible(child.content)
+                text = _shown(child.content)
                 spans.append(Span(length, length + len(text), ".transcript--inline"))
                 add(text)
             case "softbreak":
@@ -88,13 +88,17 @@ def inline(token: Token) -> Content:
                 close()
                 close()
                 if web_link(target) is None and target not in ("", said):
-                    add(f" ({visible(target)})")
+                    add(f" ({_shown(target)})")
                 target = ""
             case "image":
-                add(visible(f"[image {child.content} {child.attrs.get('src', '')}]"))
+                add(_shown(f"[image {child.content} {child.attrs.get('src', '')}]"))
             case _:
-                add(visible(child.content))
+                add(_shown(child.content))
     return Content("".join(parts), spans)
+
+
+def _shown(text: str) -> str:
+    return visible(text).replace("\t", "    ")
 
 
 _EMPHASIS: Mapping[str, str] = {"strong": "bold", "em": "italic", "s": "strike"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
+from tui_agent.literal import clean
 from tui_agent.ui.transcript import code
 from tui_agent.ui.transcript.inline import inline
 from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal
@@ -31,12 +32,15 @@ _NARROWEST = 6
 def lines(chunk: Chunk, width: int, glyphs: Glyphs) -> list[Line]:
     """The lines of a chunk for a transcript `width` cells wide."""
     env: dict[str, Any] = {}
-    parser = _parser()
     if chunk.links:
-        parser.parse("\n".join(chunk.links), env)
+        _tokens("\n".join(chunk.links), env)
     writer = _Writer(chunk, width, glyphs)
-    writer.blocks(parser.parse(chunk.source, env))
+    writer.blocks(_tokens(chunk.source, env))
     return writer.lines
+
+
+def _tokens(source: str, env: dict[str, Any] | None = None) -> list[Token]:
+    return _parser().parse(clean(source), env)
 
 
 @lru_cache(1)
@@ -214,10 +218,11 @@ class _Writer:
         if table is None:
             return fitted(natural(rows), room)
         if room not in table.widths:
-            tokens = _parser().parse(table.sample)
+            tokens = _tokens(table.sample)
             opens = [index for index, token in enumerate(tokens) if token.type == "table_open"]
             sample = read_table(tokens, opens[-1])[1] if opens else rows
-            table.widths[room] = fitted(natural(sample), room) or []
+            # rows that come later may be somewhat wider than those at the beginning
+            table.widths[room] = fitted([width + width // 4 + 2 for width in natural(sample)], room) or []
         return table.widths[room] or None
 
     def _row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.segment import Segment
@@ -20,25 +20,33 @@ MARGIN = 2
 """Cells left of every row: signs, and the cursor."""
 KEPT_ROWS = 4000
 """Rows the painter keeps."""
+SHORT_LINE = 40
+"""Characters of a line that are taken to fit in one row when a height is guessed."""
 _LEAST_ROOM = 4
+
+
+def beyond(lines: Iterable[str]) -> int:
+    """Characters that lines have beyond the first `SHORT_LINE`."""
+    return sum(len(line) - SHORT_LINE for line in lines if len(line) > SHORT_LINE)
 
 
 class Part:
     """What is laid out at once.
 
-    `make` gives its lines for a width in cells; `characters` and `breaks` (newlines) are for a guess of its height.
+    `make` gives its lines for a width in cells. `beyond` (characters that its lines have beyond the first
+    `SHORT_LINE`) and `breaks` (newlines) are for a guess of its height.
     """
 
-    __slots__ = ("breaks", "characters", "make")
+    __slots__ = ("beyond", "breaks", "make")
 
-    def __init__(self, make: Callable[[int], list[Line]], characters: int = 0, breaks: int = 0) -> None:
+    def __init__(self, make: Callable[[int], list[Line]], beyond: int = 0, breaks: int = 0) -> None:
         self.make = make
-        self.characters = characters
+        self.beyond = beyond
         self.breaks = breaks
 
     def guess(self, width: int) -> int:
         """About how many rows it takes at that width."""
-        return 1 + self.breaks + self.characters // max(1, width)
+        return 1 + self.breaks + self.beyond // max(1, width)
 
 
 class Row(NamedTuple):
@@ -91,11 +99,17 @@ class Painter:
             if isinstance(style, Style):
                 found = style
             elif style.startswith("."):
-                found = self._widget.get_visual_style(style[1:], partial=True)
+                found = self._component(style[1:])
             else:
                 found = self._widget.app.stylesheet.parse_style(style)
             self._styles[style] = found
         return found
+
+    def _component(self, name: str) -> Style:
+        found = self._widget.get_visual_style(name, partial=True)
+        styles = self._widget.get_component_styles(name)
+        # a partial style leaves an opaque background out
+        return found + Style(background=styles.background) if styles.has_rule("background") else found
 
     def _paint(self, part: Part, width: int) -> list[Row]:
         inner = max(_LEAST_ROOM, width - MARGIN)

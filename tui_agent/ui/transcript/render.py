@@ -29,7 +29,7 @@ from tui_agent.ui.transcript.entries import (
     human_time,
 )
 from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal
-from tui_agent.ui.transcript.paint import MARGIN, Part
+from tui_agent.ui.transcript.paint import MARGIN, Part, beyond
 
 if TYPE_CHECKING:
     from tui_agent.ui.themes import Glyphs
@@ -39,6 +39,9 @@ PAGE_LINES = 200
 PAGE_CHARACTERS = 12_000
 """The most of a text that is laid out at once."""
 _LEAST_ROOM = 8
+_GAP = 2
+_NARROW = 50
+"""Cells below which a call's line leaves its time out."""
 _TITLE_CHARACTERS = 400
 _STATES = {
     "writing": ("writing", ".transcript--dim"),
@@ -103,11 +106,11 @@ class Parts:
 
     def _chunk(self, chunk: Chunk) -> Part:
         if chunk.part is None:
-            source = chunk.source
+            lines = chunk.source.strip("\n").split("\n")
             chunk.part = Part(
                 lambda width: markdown.lines(chunk, width, self._glyphs),
-                len(source),
-                source.count("\n") - 1 + chunk.gap,
+                beyond(lines),
+                len(lines) - 1 + chunk.gap,
             )
         return chunk.part
 
@@ -128,37 +131,48 @@ class Parts:
         parts = [Part(lambda width: [self._call_head(entry, width)])]
         if not entry.opened:
             return parts
-        title = entry.title
-        if "\n" in title or len(title) > _LEAST_ROOM * 10:
-            parts += pages(title, style=".transcript--title", bar=self._glyphs.bar)
+        bar = self._glyphs.bar
+        parts += [
+            self._if_cut(entry, page) for page in pages(entry.title, style=".transcript--title", bar=bar)
+        ]
         if entry.diff:
             parts += diff_pages(entry.diff)
         if entry.text and (not entry.diff or entry.state != "ok"):
-            parts += pages(entry.text, style=".transcript--output", fold=True)
+            parts += pages(entry.text, style=".transcript--output", bar=bar, fold=True)
         elif not entry.diff:
             said = "no output yet" if entry.state in ("running", "asks") else "no output"
-            parts += pages(said, style=".transcript--dim")
+            parts += pages(said, style=".transcript--dim", bar=bar)
         return parts
 
     def _call_head(self, entry: ToolCall, width: int) -> Line:
-        width = min(width, PROSE)
+        left, right = self._call_name(entry), self._call_state(entry, width)
+        room = _title_room(right, width)
+        cut = _cut(left, room, self._glyphs.more)
+        line = cut + Content(" " * (room - cut.cell_length + _GAP)) + right
+        return Line(line, sign=self._sign(entry), fold=True)
+
+    def _cuts_title(self, entry: ToolCall, width: int) -> bool:
+        """Is the call's title too long for its line? Then it is said again when the call is opened."""
+        room = _title_room(self._call_state(entry, width), width)
+        return "\n" in entry.title or self._call_name(entry).cell_length > room
+
+    def _if_cut(self, entry: ToolCall, page: Part) -> Part:
+        return Part(lambda width: page.make(width) if self._cuts_title(entry, width) else [])
+
+    def _call_name(self, entry: ToolCall) -> Content:
+        name = literal(one_line(entry.tool or "tool", 40), ".transcript--tool")
+        return name + literal(" " + one_line(entry.title[:_TITLE_CHARACTERS])) if entry.title else name
+
+    def _call_state(self, entry: ToolCall, width: int) -> Content:
+        """State, size, time: the right end of a call's line."""
         word, style = _STATES[entry.state]
-        summary = entry.summary or (human_size(entry.size) if entry.size else "")
+        summary = one_line(entry.summary, 24) or (human_size(entry.size) if entry.size else "")
         seconds = entry.seconds
         if entry.state == "running":
             seconds = max(0.0, self._clock() - entry.started)
-        time = "" if seconds is None else human_time(seconds)
-        summary, time = one_line(summary, 24), time if width > 40 else ""
-        right = Content.styled(f"{word:<9}", style) + literal(
-            f" {summary:>8} {time:>9}".rstrip(), ".transcript--dim"
-        )
-        room = max(_LEAST_ROOM, width - right.cell_length - 2)
-        name = literal(one_line(entry.tool or "tool", 40), ".transcript--tool")
-        title = literal(" " + one_line(entry.title[:_TITLE_CHARACTERS])) if entry.title else EMPTY
-        left = _cut(name + title, room, self._glyphs.more)
-        spare = max(0, room - left.cell_length)
-        line = left + Content(" " * (spare + 2)) + right
-        return Line(line, sign=self._sign(entry), wide=True, fold=True)
+        time = "" if seconds is None or width < _NARROW else human_time(seconds)
+        figures = f" {summary:>8} {time:>9}" if width >= _NARROW else f" {summary}"
+        return Content.styled(f"{word:<9}", style) + literal(figures.rstrip(), ".transcript--dim")
 
     def _fold(self, entry: Entry, label: str, said: str, text: str) -> Part:
         """A line that opens to more: label, a few words, the beginning of the text."""
@@ -194,7 +208,7 @@ class Parts:
         parts = list(pages(text.strip() or "no reason given", style=style, sign=Content.styled(sign, style)))
         bullet = Content.styled(f"{self._glyphs.bullets[0]} ", style)
         lines = [Line(literal(" ".join(way.split())), bullet, Content("  ")) for way in ways]
-        return [*parts, Part(lambda width: lines, sum(map(len, ways)), len(lines) - 1)] if lines else parts
+        return [*parts, Part(lambda width: lines, beyond(ways), len(lines) - 1)] if lines else parts
 
 
 def pages(
@@ -216,7 +230,7 @@ def pages(
                 for number, line in enumerate(lines)
             ]
 
-        return Part(make, sum(map(len, lines)), len(lines) - 1)
+        return Part(make, beyond(lines), len(lines) - 1)
 
     page: list[str] = []
     size = 0
@@ -241,21 +255,29 @@ def _bounded(lines: Sequence[str]) -> Iterator[str]:
 def diff_pages(text: str) -> Iterator[Part]:
     """A unified diff as parts of a bounded size."""
     read = diff.read(text)
+    if sum(line.kind == "file" for line in read) == 1:
+        read = [line for line in read if line.kind != "file"]  # the call's own line names it
     digits = diff.digits(read)
     page: list[diff.DiffLine] = []
     size = 0
     for line in read:
         if page and (len(page) >= PAGE_LINES or size + len(line.text) > PAGE_CHARACTERS):
-            yield _diff_page(page, digits, size)
+            yield _diff_page(page, digits)
             page, size = [], 0
         page.append(line)
         size += len(line.text)
     if page:
-        yield _diff_page(page, digits, size)
+        yield _diff_page(page, digits)
 
 
-def _diff_page(page: list[diff.DiffLine], digits: int, size: int) -> Part:
-    return Part(lambda width: diff.lines(page, digits=digits), size, len(page) - 1)
+def _diff_page(page: list[diff.DiffLine], digits: int) -> Part:
+    return Part(
+        lambda width: diff.lines(page, digits=digits), beyond(line.text for line in page), len(page) - 1
+    )
+
+
+def _title_room(right: Content, width: int) -> int:
+    return max(_LEAST_ROOM, min(width, PROSE) - right.cell_length - _GAP)
 
 
 def _cut(content: Content, width: int, more: str) -> Content:

@@ -13,7 +13,6 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
 from textual.geometry import Region, Size
-from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -44,12 +43,9 @@ class Sheet(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
 
-    class NewLines(Message):
-        """So many rows came below since the user scrolled up; 0 when they are back at the end."""
-
-        def __init__(self, count: int) -> None:
-            super().__init__()
-            self.count = count
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
 
     def __init__(
         self,
@@ -174,6 +170,8 @@ class Sheet(ScrollView, can_focus=True):
             sheet.measure(self._spot, page)
             if sheet.y(self._spot) + page > sheet.total:
                 self._spot = sheet.last_page(page)
+        if self._seen is not None and not self.follow:
+            sheet.measure(self._seen, page * _WALK_PAGES)  # so that what is new is counted and not guessed
         y = sheet.y(self._spot) if self._spot is not None else 0
         with self._own_scroll():
             size = Size(self._room, sheet.total)
@@ -196,7 +194,16 @@ class Sheet(ScrollView, can_focus=True):
             count = sheet.total - 1 - sheet.y(self._seen)
         if count != self.new_lines:
             self.new_lines = count
-            self.post_message(self.NewLines(count))
+            self._new_lines_changed(count)
+
+    def _new_lines_changed(self, count: int) -> None:
+        """The rows below that were never seen are so many now; whoever tells of them overrides it."""
+
+    def _let_go(self) -> None:
+        """Follow the end no more; all that is there now counts as seen."""
+        if self.follow:
+            self._seen = self._sheet.spot(self._sheet.total - 1)
+        self.follow = False
 
     @contextmanager
     def _own_scroll(self) -> Iterator[None]:
@@ -218,7 +225,8 @@ class Sheet(ScrollView, can_focus=True):
         y, by = round(new_value), round(new_value) - round(old_value)
         if self._placing or self._spot is None or not by:
             return
-        sheet, self.follow = self._sheet, False
+        sheet = self._sheet
+        self._let_go()
         if abs(by) <= self._page * _WALK_PAGES:
             self._spot = sheet.up(self._spot, -by) if by < 0 else sheet.down(self._spot, by)
         elif y >= self.max_scroll_y:
@@ -229,7 +237,8 @@ class Sheet(ScrollView, can_focus=True):
 
     def action_scroll_home(self) -> None:
         """Go to the beginning."""
-        self._spot, self.follow = self._sheet.first(), False
+        self._let_go()
+        self._spot = self._sheet.first()
         self.flush()
 
     def action_scroll_end(self) -> None:

@@ -1,7 +1,7 @@
 """Markdown cut into chunks as it comes: the answer still open.
 
 A chunk is a run of source that is finished (nothing that comes later changes how it looks) and small enough to be
-laid out in a few milliseconds: a paragraph, some list items, up to 100 lines of code, up to 64 rows of a table. Only
+laid out in a few milliseconds: a paragraph, some list items, up to 60 lines of code, up to 32 rows of a table. Only
 the open end of a stream is laid out again while it grows. The cuts depend on the source alone, not on how it
 arrived, so an answer looks the same when it is streamed and when it is read from the log.
 """
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 CHARACTERS = 6000
 """Characters after which any chunk is cut at the next line, and a line in two."""
-CODE_LINES = 100
+CODE_LINES = 60
 """Lines of a fence in one chunk."""
-TABLE_ROWS = 64
+TABLE_ROWS = 32
 """Rows of a table in one chunk."""
 LIST_LINES = 8
 """Lines after which a list is cut before its next item."""
@@ -170,7 +170,7 @@ class Splitter:
             return
         bare = line.strip()
         if not bare:
-            if block.text:
+            if block.text and (not block.blank or block.kind == "code"):
                 block.text += "\n"
                 block.blank = True
             return
@@ -208,7 +208,7 @@ class Splitter:
         """The first line of a block says what it is."""
         block = self._open
         if fence := _FENCE.match(line):
-            block.kind, block.fence, block.head = "fence", fence[1], line + "\n"
+            block.kind, block.fence, block.head, block.lines = "fence", fence[1], line + "\n", -1
         elif _HEADING.match(line) or _RULE.match(line):
             block.kind = "line"
         elif item := _ITEM.match(line):

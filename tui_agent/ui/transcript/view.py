@@ -69,7 +69,10 @@ class Transcript(Sheet):
             super().__init__()
             self.id = id
 
-    class LinkChosen(Message):
+    class NewLines(Message):
+        """So many rows came below since the user scrolled up; 0 when they are back at the end."""
+
+        class LinkChosen(Message):
         """A link to the web was clicked. `target` is its address, safe to hand to a browser or a terminal."""
 
         def __init__(self, target: str) -> None:
@@ -138,15 +141,15 @@ class Transcript(Sheet):
         self._sheet.change(placed.entry)
         if self._spot is not None and self._spot.placed is placed and self._spot.part > 0:
             self._spot = Spot(placed, 0, 0)
-        if self.follow:
-            # what opens pushes the end down: the block stays where it is, and nothing of it counts as new
-            self.follow = False
-            if self._spot is not None:
-                self._seen = self._sheet.spot(self._sheet.total - 1)
+        # what opens pushes the end down: the block stays where it is, and nothing of it counts as new
+        self._let_go()
         self.flush()
 
     def _read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
         return self._history.read(gap, start, stop)
+
+    def _new_lines_changed(self, count: int) -> None:
+        self.post_message(self.NewLines(count))
 
     def on_mount(self) -> None:
         """Load the highlighter beside the first frames; count seconds while calls run."""
@@ -208,9 +211,11 @@ class Transcript(Sheet):
         sheet.measure(Spot(placed, -1, 0), page)
         y, top, bottom = round(self.scroll_y), sheet.top(placed), sheet.bottom(placed)
         if top < y or (bottom > y + page and bottom - top >= page):
-            self._spot, self.follow = Spot(placed, 0, 0), False
+            self._let_go()
+            self._spot = Spot(placed, 0, 0)
         elif bottom > y + page:
-            self._spot, self.follow = sheet.up(sheet.end_of(placed), page - 1), False
+            self._let_go()
+            self._spot = sheet.up(sheet.end_of(placed), page - 1)
         self.flush()
 
     def action_choose(self) -> None:
