@@ -81,16 +81,19 @@ class Disk:
                     self._inodes.append(_File(data, bytearray(data)))
                 self._safe_names[path.name] = known[status.st_ino]
         self._names = dict(self._safe_names)
-        self._steps: list[dict[str, int]] = []
-        """The names after each change since the folder was synced."""
+        self._steps: list[dict[str, int | None]] = []
+        """Changes of names since the folder was synced; None: the name is removed."""
         self._open: dict[int, tuple[int, int | None]] = {}
         """For a descriptor its inode and where it writes next; None: at the end."""
         self.unknown: list[Call] = []
         """Calls on the folder that this model does not know: there must be none."""
 
     def states(self) -> Iterator[Files]:
-        """What may be in the folder if the power fails now."""
-        for names in [self._safe_names, *self._steps]:
+        """What may be in the folder if the power fails now: any of the changes of names may be missing."""
+        for chosen in itertools.product((False, True), repeat=len(self._steps)):
+            names = self._safe_names
+            for step in itertools.compress(self._steps, chosen):
+                names = _changed(names, step)
             used = sorted(set(names.values()))
             for contents in itertools.product(*(self._inodes[inode].variants() for inode in used)):
                 by_inode = dict(zip(used, contents, strict=True))
@@ -117,7 +120,7 @@ class Disk:
             return
         if name not in self._names and "O_CREAT" in call.arguments:
             self._inodes.append(_File(b"", bytearray()))
-            self._rename(self._names | {name: len(self._inodes) - 1})
+            self._change({name: len(self._inodes) - 1})
         if name in self._names:
             inode = self._names[name]
             self._open[call.returned] = (inode, None if "O_APPEND" in call.arguments else 0)
@@ -129,29 +132,27 @@ class Disk:
     def _do_linkat(self, call: Call) -> None:
         old, new = self._paths(call)
         if old is not None and new is not None:
-            self._rename(self._names | {new: self._names[old]})
+            self._change({new: self._names[old]})
 
     _do_link = _do_linkat
 
     def _do_renameat2(self, call: Call) -> None:
         old, new = self._paths(call)
         if old is not None and new is not None:
-            names = self._names | {new: self._names[old]}
-            del names[old]
-            self._rename(names)
+            self._change({new: self._names[old], old: None})
 
     _do_rename = _do_renameat = _do_renameat2
 
     def _do_unlinkat(self, call: Call) -> None:
         [name] = self._paths(call)
         if name is not None:
-            self._rename({other: inode for other, inode in self._names.items() if other != name})
+            self._change({name: None})
 
     _do_unlink = _do_unlinkat
 
-    def _rename(self, names: dict[str, int]) -> None:
-        self._names = names
-        self._steps.append(names)
+    def _change(self, step: dict[str, int | None]) -> None:
+        self._names = _changed(self._names, step)
+        self._steps.append(step)
 
     # --- data --------------------------------------------------------------------------------------------------
 
@@ -245,6 +246,10 @@ def replay(disk: Disk, calls: Sequence[Call]) -> Iterator[tuple[int, Files]]:
                 yield number, files
     if disk.unknown:
         raise ValueError(f"not known: {disk.unknown[0].name}({disk.unknown[0].arguments[:200]})")
+
+
+def _changed(names: dict[str, int], step: dict[str, int | None]) -> dict[str, int]:
+    return {name: inode for name, inode in (names | step).items() if inode is not None}
 
 
 def _unhex(text: str) -> bytes:
