@@ -43,10 +43,6 @@ class Sheet(ScrollView, can_focus=True):
 
     ALLOW_SELECT = False
 
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.count = count
-
     def __init__(
         self,
         *,

@@ -72,7 +72,11 @@ class Transcript(Sheet):
     class NewLines(Message):
         """So many rows came below since the user scrolled up; 0 when they are back at the end."""
 
-        class LinkChosen(Message):
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+    class LinkChosen(Message):
         """A link to the web was clicked. `target` is its address, safe to hand to a browser or a terminal."""
 
         def __init__(self, target: str) -> None:
