@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ async def run(
     timeout: float | None = None,
     on_output: Callable[[str], None] | None = None,
     limit: int = OUTPUT_LIMIT,
+    enough: int | None = None,
     spool: Path | None = None,
 ) -> Result:
     """Run a program (a sequence of arguments) or a shell command (a string) and wait for its end.
@@ -34,11 +34,15 @@ async def run(
         env: added to this program's environment; None takes a variable out.
         on_output: called in the event loop with new output, at most 20 times a second; must not block or raise.
         limit: characters of output kept, see Result.
+        enough: bytes of output after which it is ended, because nobody will read more.
         spool: a file that gets the whole output as UTF-8 (up to SPOOL_LIMIT bytes); made when there is some.
 
     Raises:
         ProcessError: it could not be started.
     """
+    # whoever only captures does without the half of the start-up time that this costs
+    import asyncio
+
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Result] = loop.create_future()
 
@@ -55,6 +59,7 @@ async def run(
         cwd=cwd,
         env=environment(env),
         timeout=timeout,
+        enough=enough,
         kept=Kept(limit),
         spool=Spool(spool) if spool is not None else None,
         later=loop.call_soon_threadsafe,

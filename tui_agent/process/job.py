@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tui_agent.process.session import POLL_SECONDS, Ending, Left, members, signal_session
 
@@ -40,6 +40,8 @@ _IDLE_SECONDS = 3600.0
 _READ_BYTES = 65_536
 _NEVER = float("inf")
 
+_Cause = Literal["stop", "time", "enough"]
+
 _NO_COLOR = os.environ.get("NO_COLOR")
 """As it was when this program started; a screen toolkit may take it out of the environment."""
 
@@ -52,10 +54,10 @@ class ProcessError(Exception):
 class Result:
     """How a command ended.
 
-    `exit` is its exit code, or -N if signal N killed it. `output` is what it and its children wrote to both
-    streams, in order; of a longer text the beginning and the end, with a line between that says how many characters
-    were left out (`omitted`). `size` is bytes of all output. `spooled` says whether the spool file holds all of it.
-    `left` are processes of its group that go on in the background, None if there are none.
+    `exit` is its exit code, or -N if signal N killed it. `cut` says that it was ended because enough had come. `output`
+    is what it and its children wrote to both streams, in order; of a longer text the beginning and the end, with a
+    line between that says how many characters were left out (`omitted`). `size` is bytes of all output. `spooled` says
+    whether the spool file holds all of it. `left` are processes that go on in the background, None if there are none.
     """
 
     exit: int
@@ -66,6 +68,7 @@ class Result:
     size: int = 0
     spooled: bool = False
     left: Left | None = None
+    cut: bool = False
 
 
 def arguments(command: Sequence[str] | str) -> list[str]:
@@ -121,6 +124,7 @@ class Job(threading.Thread):
         cwd: Path | str | None,
         env: dict[str, str],
         timeout: float | None,
+        enough: int | None,
         kept: Kept,
         spool: Spool | None,
         later: Callable[..., object],
@@ -131,6 +135,7 @@ class Job(threading.Thread):
         self._argv, self._cwd, self._env, self._timeout = argv, cwd, env, timeout
         self._kept, self._spool = kept, spool
         self._later, self._on_output, self._settle = later, on_output, settle
+        self._enough = enough
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._size = 0
         self._stops = 0
@@ -168,7 +173,7 @@ class Job(threading.Thread):
         started = time.monotonic()
         process = spawn(self._argv, cwd=self._cwd, env=self._env, stderr=subprocess.STDOUT)
         try:
-            timed_out, ended_by_us = self._watch(process, started)
+            cause = self._watch(process, started)
         except BaseException:
             signal_session(process.pid, signal.SIGKILL)
             raise
@@ -177,16 +182,17 @@ class Job(threading.Thread):
                 process.stdout.close()
         self._take(self._decoder.decode(b"", final=True))
         self._flush(last=True)
-        left = frozenset() if ended_by_us else self._survivors(process.pid)
+        left = frozenset() if cause else self._survivors(process.pid)
         return Result(
             exit=-signal.SIGKILL if process.returncode is None else process.returncode,
             output=self._kept.text(),
-            timed_out=timed_out,
+            timed_out=cause == "time",
             seconds=time.monotonic() - started,
             omitted=self._kept.omitted,
             size=self._size,
             spooled=self._spool is not None and self._spool.whole,
             left=Left(process.pid, left) if left else None,
+            cut=cause == "enough",
         )
 
     def _survivors(self, session: int) -> frozenset[tuple[int, str]]:
@@ -197,13 +203,13 @@ class Job(threading.Thread):
             found &= members(session)
         return found
 
-    def _watch(self, process: subprocess.Popen[bytes], started: float) -> tuple[bool, bool]:
-        """Read until it is over; was it for the time, and was it ended from here?"""
+    def _watch(self, process: subprocess.Popen[bytes], started: float) -> _Cause | None:
+        """Read until it is over; why it was ended from here, None if it ended by itself."""
         assert process.stdout is not None and self._alarm is not None
         deadline = _NEVER if self._timeout is None else started + self._timeout
         ended_at = _NEVER
         silent_since = started
-        timed_out = False
+        cause: _Cause | None = None
         ending: Ending | None = None
         with selectors.DefaultSelector() as selector, _exit_file(process.pid) as exit_file:
             os.set_blocking(process.stdout.fileno(), False)
@@ -214,9 +220,9 @@ class Job(threading.Thread):
             is_open = True
             while True:
                 now = time.monotonic()
-                if ending is None and (self._stops or (ended_at == _NEVER and now >= deadline)):
-                    timed_out = not self._stops
-                    ending = Ending(process.pid, now)
+                if cause is None:
+                    cause = self._cause(is_late=ended_at == _NEVER and now >= deadline)
+                    ending = Ending(process.pid, now) if cause else None
                 is_over = ending is not None and ending.over(now, hard=self._stops > 1)
                 if ended_at == _NEVER and process.poll() is not None:
                     ended_at = silent_since = now
@@ -227,10 +233,10 @@ class Job(threading.Thread):
                 elif ended_at != _NEVER:
                     wait = min(silent_since + _QUIET_SECONDS, ended_at + _DRAIN_SECONDS) - now
                     if not is_open or wait <= 0:
-                        return timed_out, ending is not None
+                        return cause
                 elif ending is not None:
                     # SIGKILL did not help: it hangs in the kernel, and nobody should wait for it
-                    return timed_out, True
+                    return cause
                 else:
                     wait = min(deadline - now, POLL_SECONDS if exit_file is None else _IDLE_SECONDS)
                 if self._pending:
@@ -244,6 +250,13 @@ class Job(threading.Thread):
                     elif key.fd == self._alarm[0]:
                         os.read(key.fd, 64)
                 self._flush()
+
+    def _cause(self, *, is_late: bool) -> _Cause | None:
+        if self._stops:
+            return "stop"
+        if self._enough is not None and self._size > self._enough:
+            return "enough"
+        return "time" if is_late else None
 
     def _read(self, descriptor: int) -> bool:
         try:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tui_agent.tools.tool import ToolError
 from tui_agent.workspace import guard
+
+Result = TypeVar("Result")
+
+_MOST_REMEMBERED = 1_000
 
 
 class Arguments:
@@ -82,16 +87,65 @@ class Arguments:
         return value
 
 
-def place(root: Path, text: str) -> Path:
-    """Where a path of the model's leads, every link followed.
+class Places:
+    """The places that the paths of one tool's calls lead to.
 
-    Raises:
-        ToolError: it is no path.
+    A call is judged by where its path led when it was asked about. A link that was turned elsewhere since must not take
+    the call along.
     """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._judged: dict[str, Path] = {}
+
+    def at_need(self, text: str) -> Path:
+        """Where a path leads, every link followed; remembered for the call.
+
+        Raises:
+            ToolError: it is no path.
+        """
+        path = self._resolve(text)
+        self._judged.pop(text, None)
+        while len(self._judged) >= _MOST_REMEMBERED:
+            self._judged.pop(next(iter(self._judged)))
+        self._judged[text] = path
+        return path
+
+    def at_call(self, text: str) -> Path:
+        """Where a path leads now.
+
+        Raises:
+            ToolError: it is no path, or leads elsewhere than when it was judged.
+        """
+        path = self._resolve(text)
+        if self._judged.get(text, path) != path:
+            raise ToolError(
+                f"{text!r} leads to another place than when this call was judged: nothing was done"
+            )
+        return path
+
+    def _resolve(self, text: str) -> Path:
+        try:
+            return guard.resolve(self._root, text)
+        except guard.PathError as error:
+            raise ToolError(str(error)) from error
+
+
+async def finished(work: Callable[..., Result], *arguments: object) -> Result:
+    """Do short work in a thread, to its end: what is cancelled meanwhile goes on being cancelled after it."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
     try:
-        return guard.resolve(root, text)
-    except guard.PathError as error:
-        raise ToolError(str(error)) from error
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError:
+                continue
+        if not task.cancelled():
+            # looked at, so that nobody is told of an error that nobody waits for
+            task.exception()
+        raise
 
 
 def outside_warning(root: Path, path: Path) -> str:

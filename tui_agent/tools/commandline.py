@@ -223,18 +223,21 @@ def exactly(text: str) -> str:
     return text.replace("*", "\\*")
 
 
+def words(command: str) -> list[str]:
+    """The arguments of a command's programs; where it cannot be taken apart, its pieces between blanks and quotes."""
+    try:
+        return [value for part in split(command) for value in part.values[1:]]
+    except NotPlain:
+        return [word for word in re.split(r"[\s'\"`;|&<>()]+", command) if word]
+
+
 def places(command: str) -> list[str]:
     """The words of a command that name places by themselves: absolute, from the home folder, or upwards.
 
-    A guess for a warning, no guarantee: a program can reach any file by other means. Where the command cannot be taken
-    apart, its pieces between white space and quotes are looked at.
+    A guess for a warning, no guarantee: a program can reach any file by other means.
     """
-    try:
-        words = [value for part in split(command) for value in part.values[1:]]
-    except NotPlain:
-        words = re.split(r"[\s'\"`;|&<>()]+", command)
     found = []
-    for word in words:
+    for word in words(command):
         for piece in (word, word.partition("=")[2], re.sub(r"^-[A-Za-z]", "", word)):
             if piece.startswith(("/", "~/")) or piece == "~" or ".." in piece.split("/"):
                 found.append(piece)

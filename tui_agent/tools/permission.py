@@ -2,8 +2,8 @@
 
 A rule is a tool's name, alone or with a pattern behind a colon: `edit_file`, `edit_file:src/*`, `bash:git status`,
 `bash:pnpm test*`. In a pattern `*` stands for any text and `\\*` for a star; one that ends in ` *` also takes what
-stands before it alone. Patterns of file tools are compared with the path as seen from the workspace. Those of `bash` are
-compared with one simple command, its words parted by single spaces; of a command made of several each must be
+stands before it alone. Patterns of file tools are compared with the path as seen from the workspace. Those of `bash`
+are compared with one simple command, its words parted by single spaces; of a command made of several each must be
 allowed, unless a rule names the whole of it. One with substitutions, redirections or groups always asks (see
 `commandline`); so does everything that leaves the workspace or writes inside `.git`. `bash` alone allows any command.
 """
