@@ -654,6 +654,13 @@ async def test_a_refused_key_stops_preparing(server: ScriptedServer) -> None:
     await provider.close()
 
 
+async def test_a_list_that_fails_matters_only_if_no_model_is_named(server: ScriptedServer) -> None:
+    server.listing_status = 500
+    assert (await prepared(server, model="claude-haiku-4-5")).window == 200_000
+    with pytest.raises(ProviderError, match="500"):
+        await prepared(server, model="")
+
+
 async def test_count_asks_the_endpoint(server: ScriptedServer, provider: AnthropicProvider) -> None:
     bodies: list[dict[str, Any]] = []
     server.tokens = lambda body: bodies.append(body) or 321  # type: ignore[func-returns-value]

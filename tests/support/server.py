@@ -259,6 +259,7 @@ class ScriptedServer:
 
     Attributes:
         models: what `/v1/models` lists (newest first), or None: the endpoint has no such list (404).
+        listing_status: if set, asking for the list fails with this status.
         tokens: what count_tokens answers: a figure, a function of the body, or None: 404.
         api_key: if set, requests need it (Bearer or x-api-key) and get 401 otherwise.
         requests, headers: of each `/v1/messages` request, in order.
@@ -269,6 +270,7 @@ class ScriptedServer:
     """
 
     def __init__(self, *, port: int = 0) -> None:
+        self.listing_status: int | None = None
         self.models: Sequence[Mapping[str, Any]] | None = [DEFAULT_MODEL]
         self.tokens: int | Callable[[dict[str, Any]], int] | None = lambda body: len(json.dumps(body)) // 4
         self.api_key: str | None = None
@@ -352,8 +354,8 @@ class ScriptedServer:
         self.listings += 1
         if (refused := self._refused(request)) is not None:
             return refused
-        if self.models is None:
-            return _failure(Reply.error(404))
+        if self.models is None or self.listing_status is not None:
+            return _failure(Reply.error(self.listing_status or 404))
         ids = [str(model["id"]) for model in self.models]
         ends = {"first_id": ids[0], "last_id": ids[-1]} if ids else {}
         return web.json_response({"data": [dict(m) for m in self.models], "has_more": False, **ends})

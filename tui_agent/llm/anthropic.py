@@ -13,6 +13,7 @@ import base64
 import gc
 import json
 import re
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,9 @@ _OFFICIAL = re.compile(r"https?://api\.anthropic\.com(?:[:/]|$)", re.IGNORECASE)
 _COMPATIBLE_VERSION = "2023-06-01"
 """The protocol version for endpoints other than Anthropic's own: all of them know it, newer ones not all."""
 
+_NO_LIST = (404, 405, 501)
+"""What endpoints without a model list answer."""
+
 _CONNECT_SECONDS = 15.0
 _WRITE_SECONDS = 120.0
 _LIST_SECONDS = 15.0
@@ -44,6 +48,8 @@ IDLE_SECONDS = 300.0
 LOCAL_IDLE_SECONDS = 1800.0
 """Servers on this machine send nothing while they read a long prompt."""
 
+_EVENTS_AT_ONCE = 16
+"""A burst of events is read in portions, so that the event loop gets its turn in between."""
 _DRAIN_SECONDS = 0.25
 """After the last event the stream is read to its end, so that the connection can be used again, but not for long."""
 
@@ -59,11 +65,16 @@ async def load() -> None:
 
 
 def _import() -> None:
+    if "anthropic" in sys.modules:
+        return
     collecting = gc.isenabled()
     gc.disable()
     try:
         import anthropic  # noqa: F401
+        import anyio._backends._asyncio  # noqa: F401  (its transport imports it in the middle of the first request)
     finally:
+        # Half a million new objects that live for ever: left to the collector, its next run would stop everything.
+        gc.freeze()
         if collecting:
             gc.enable()
 
@@ -181,9 +192,9 @@ class AnthropicProvider:
             return []
         except _faults() as error:
             failure = self._failure(error, None)
-            if failure.kind in ("auth", "connection", "timeout"):
-                raise failure from error
-            return []
+            if failure.status in _NO_LIST or (self._model and failure.status and failure.kind != "auth"):
+                return []
+            raise failure from error
         data = listing.get("data") if isinstance(listing, dict) else None
         return [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
 
@@ -198,7 +209,11 @@ class AnthropicProvider:
         assembly = Assembly(request.model)
         try:
             async with aclosing(self._events(client, body)) as events:
+                taken = 0
                 async for event in events:
+                    taken += 1
+                    if taken % _EVENTS_AT_ONCE == 0:
+                        await asyncio.sleep(0)
                     if _is_error(event):
                         partial, dropped = assembly.partial()
                         raise failures.from_event(self._endpoint, event, partial=partial, dropped=dropped)
