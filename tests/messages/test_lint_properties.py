@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.messages.histories import MODEL, histories, sound_histories, wire
@@ -15,8 +15,8 @@ from tests.support import validity
 from tui_agent.messages.blocks import Message
 from tui_agent.messages.lint import lint, linted, repairs
 
-quick = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-thorough = settings(max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+thorough = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def again(messages: Sequence[dict[str, Any]]) -> list[Message]:
@@ -43,6 +43,23 @@ def holds_for(history: list[Message]) -> None:
         for block in message.content if message.role == "user" else ():
             if isinstance(block, dict) and str(block.get("text", "")).startswith("words-"):
                 assert block["text"] in sent
+
+
+def extends_at(history: list[Message], cut: int) -> None:
+    """What would be sent at `cut` is a prefix of what is sent of the whole, if nothing had to be put in there."""
+    earlier = linted(history[:cut], model=MODEL)
+    messages, _ = lint(history, model=MODEL)
+    asked_as_it_stood = earlier.sources[-1] and not repairs(history[:cut], model=MODEL)
+    if asked_as_it_stood and str(messages).count("'image'") <= 20:
+        assert validity.extends(wire(earlier.messages), wire(messages)) == []
+
+
+def repairs_for(history: list[Message]) -> None:
+    mended = [*history]
+    if blocks := repairs(history, model=MODEL):
+        mended.append(Message("user", blocks, id="repair", origin="repair"))
+    assert lint(mended, model=MODEL)[0] == lint(history, model=MODEL)[0]
+    assert repairs(mended, model=MODEL) == []
 
 
 @quick
@@ -80,22 +97,13 @@ def test_every_sent_block_names_the_record_it_came_from(history: list[Message]) 
 def test_what_is_appended_leaves_what_was_sent_before_as_it_was(
     history: list[Message], data: st.DataObject
 ) -> None:
-    cut = data.draw(st.integers(0, len(history)))
-    before, after = lint(history[:cut], model=MODEL)[0], lint(history, model=MODEL)[0]
-    assume(not repairs(history[:cut], model=MODEL))
-    assume(linted(history[:cut], model=MODEL).sources[-1])
-    assume(str(after).count("'image'") <= 20)
-    assert validity.extends(wire(before), wire(after)) == []
+    extends_at(history, data.draw(st.integers(0, len(history))))
 
 
 @quick
 @given(histories())
 def test_stored_repairs_send_what_was_sent_without_them(history: list[Message]) -> None:
-    mended = [*history]
-    if blocks := repairs(history, model=MODEL):
-        mended.append(Message("user", blocks, id="repair", origin="repair"))
-    assert lint(mended, model=MODEL)[0] == lint(history, model=MODEL)[0]
-    assert repairs(mended, model=MODEL) == []
+    repairs_for(history)
 
 
 @quick
@@ -124,5 +132,8 @@ def test_a_damaged_record_in_a_sound_history_costs_only_itself(
 @pytest.mark.slow
 @thorough
 @given(histories(max_size=25))
-def test_any_history_becomes_valid_at_length(history: list[Message]) -> None:
+def test_long_histories_hold_all_of_it(history: list[Message]) -> None:
     holds_for(history)
+    repairs_for(history)
+    for cut in range(len(history) + 1):
+        extends_at(history, cut)
