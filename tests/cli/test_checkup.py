@@ -156,3 +156,19 @@ def test_a_log_with_nothing_in_it_is_said(run: Inside, shop: Path, data: bytes) 
     ended = run("doctor", str(made.path))
     assert ended.code in (0, 1)
     assert "log" in ended.out
+
+
+def test_other_peoples_files_and_folders_are_only_read(run: Inside, shop: Path) -> None:
+    file = shop / "some.jsonl"
+    made = session(shop, "hello")
+    with_open_call(made)
+    file.write_bytes(made.context_path.read_bytes())
+    shop.chmod(0o755)
+    (shop / "x.tmp").write_text("mine")
+    ended = run("doctor", str(file), "--fix")
+    assert (ended.code, lines(ended, "bad"), lines(ended, "fixed")) == (0, [], [])
+    assert "it is only read" in ended.out
+    assert "open calls" in ended.out
+    assert shop.stat().st_mode & 0o777 == 0o755
+    assert file.read_bytes() == made.context_path.read_bytes()
+    assert (shop / "x.tmp").exists()

@@ -29,6 +29,10 @@ def test_a_table_that_cannot_shrink_further_is_wider_than_asked() -> None:
     assert len(text.splitlines()[1]) == 60
 
 
+def test_a_column_in_which_nothing_stands_is_left_out() -> None:
+    assert table(["A", "EMPTY", "B"], [("x", "", "y"), ("z", "", "")], width=80) == "A  B\nx  y\nz"
+
+
 def test_text_is_cut_at_either_end() -> None:
     assert fit("abcdef", 4) == "abc…"
     assert fit("abcdef", 4, tail=True) == "…def"

@@ -10,15 +10,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tui_agent import paths
 from tui_agent.cli.context import find_target
-from tui_agent.cli.findings import Finding, private
+from tui_agent.cli.describe import repairs_of
+from tui_agent.cli.findings import Finding, Level, private
 from tui_agent.cli.report import Failed, size, tokens
 from tui_agent.context import Context, ContextError
 from tui_agent.messages.exchange import open_calls
 from tui_agent.messages.lint import repairs
 from tui_agent.sessions import garbage
 from tui_agent.sessions.catalog import Catalog
-from tui_agent.sessions.folder import META, SessionError, SessionFolder
+from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
 from tui_agent.settings.load import load
 from tui_agent.settings.schema import Settings, SettingsError
 
@@ -32,23 +34,21 @@ async def examine(name: str, workspace: Path) -> AsyncIterator[Finding]:
     Raises:
         Failed: there is none.
     """
-    folder = SessionFolder(_path(name, workspace))
-    yield Finding("ok", "session", f"{folder.id}, {folder.meta.title or 'untitled'}")
-    yield private("folder", folder.path)
-    yield _meta(folder)
-    idle = await asyncio.to_thread(garbage.is_idle, folder.path)
-    if not idle:
-        yield Finding(
-            "note", "lease", "a program is writing this session; what it is about to write is not judged"
-        )
-    for finding in _leftovers(folder) if idle else ():
-        yield finding
-    context = Context(folder.context_path, read_only=True)
+    path = _log_path(name, workspace)
+    folder = SessionFolder(path.parent)
+    ours = path.name == CONTEXT and _is_ours(folder)
+    idle = ours and await asyncio.to_thread(garbage.is_idle, folder.path)
+    if ours:
+        for finding in _folder(folder, idle=idle):
+            yield finding
+    else:
+        yield Finding("note", "session", f"{path} is no session of this program; it is only read")
+    context = Context(path, read_only=True)
     try:
         if not await context.restore():
-            yield Finding("note", "log", f"{folder.context_path} is missing or empty")
+            yield Finding("note", "log", f"{path} is missing or empty")
             return
-        async for finding in _log(folder, context, workspace, idle=idle):
+        async for finding in _log(context, folder, workspace, idle=idle):
             yield finding
     except ContextError as error:
         yield Finding("bad", "log", str(error))
@@ -56,13 +56,29 @@ async def examine(name: str, workspace: Path) -> AsyncIterator[Finding]:
         await context.close()
 
 
-def _path(name: str, workspace: Path) -> Path:
+def _log_path(name: str, workspace: Path) -> Path:
     if "/" in name or Path(name).exists():
-        return find_target(name, None, workspace).path.parent
+        return find_target(name, None, workspace).path
     try:
-        return Catalog().find(name).path
+        return Catalog().find(name).folder.context_path
     except SessionError as error:
         raise Failed(str(error)) from error
+
+
+def _is_ours(folder: SessionFolder) -> bool:
+    """Whether the folder is a session's: what lies in other people's folders is not for us to mend."""
+    place = Path(os.path.realpath(folder.path)).parent.parent
+    return (folder.path / META).exists() or place == Path(os.path.realpath(paths.sessions_dir()))
+
+
+def _folder(folder: SessionFolder, *, idle: bool) -> Iterator[Finding]:
+    yield Finding("ok", "session", f"{folder.id}, {folder.meta.title or 'untitled'}")
+    yield private("folder", folder.path)
+    yield _meta(folder)
+    if idle:
+        yield from _leftovers(folder)
+    else:
+        yield Finding("note", "lease", "a program is writing this session: what it is at is not judged")
 
 
 def _meta(folder: SessionFolder) -> Finding:
@@ -104,7 +120,7 @@ def _reserved(folder: SessionFolder) -> list[Path]:
 
 
 async def _log(
-    folder: SessionFolder, context: Context, workspace: Path, *, idle: bool
+    context: Context, folder: SessionFolder, workspace: Path, *, idle: bool
 ) -> AsyncIterator[Finding]:
     weight = context.weigh()
     held = f"{len(context.records):,} records, {len(context.history):,} messages"
@@ -115,16 +131,17 @@ async def _log(
         yield Finding(
             "note",
             "damage",
-            f"{len(context.damage) - _LISTED} more lines; see: tui-agent inspect {folder.path}",
+            f"{len(context.damage) - _LISTED} more lines; see: tui-agent inspect {context.path}",
         )
     calls = open_calls(context.history)
-    if calls and idle:
+    if calls:
         names = ", ".join(sorted({str(call.get("name")) for call in calls}))
 
         async def mend() -> str:
             return await _close_calls(folder)
 
-        yield Finding("bad", "open calls", f"{len(calls)} without a result ({names})", mend)
+        level: Level = "bad" if idle else "note"
+        yield Finding(level, "open calls", f"{len(calls)} without a result ({names})", mend if idle else None)
     async for finding in _request(folder, context, workspace):
         yield finding
     for finding in await asyncio.to_thread(lambda: [*_backups(folder, context), *_files(folder, context)]):
@@ -160,10 +177,11 @@ async def _request(folder: SessionFolder, context: Context, workspace: Path) -> 
     except DoesNotFit as error:
         yield Finding("bad", "next request", str(error))
         return
-    for change in request.changes[:_LISTED]:
-        yield Finding("note", "next request", change.text)
-    if len(request.changes) > _LISTED:
-        yield Finding("note", "next request", f"{len(request.changes) - _LISTED} further repairs")
+    mended = repairs_of(request, context)
+    for text in mended[:_LISTED]:
+        yield Finding("note", "next request", text)
+    if len(mended) > _LISTED:
+        yield Finding("note", "next request", f"{len(mended) - _LISTED} further repairs")
     yield Finding(
         "ok", "next request", f"valid: {len(request.messages):,} messages, {size(len(request.encode()))}"
     )

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_agent.cli.describe import repairs_of
 from tui_agent.cli.report import Failed, complain, say, say_json, tokens
 from tui_agent.cli.views import VIEWS, Target, View, everything
 from tui_agent.context import Context, ContextError
@@ -139,8 +140,8 @@ async def _request(options: argparse.Namespace, context: Context, workspace: Pat
         )
     except DoesNotFit as error:
         raise Failed(str(error)) from error
-    for change in request.changes:
-        complain(change.text)
+    for text in repairs_of(request, context):
+        complain(text)
     say_json(request.body())
     return 0
 

@@ -11,6 +11,7 @@ from tui_agent.messages.blocks import Block, result_text
 if TYPE_CHECKING:
     from tui_agent.context import Context, Record
     from tui_agent.messages.blocks import Message
+    from tui_agent.messages.request import Request
 
 _CHARACTERS = 300
 """Of a text so much is looked at: a line of a table shows less."""
@@ -129,6 +130,15 @@ def items_of(context: Context) -> list[dict[str, Any]]:
     in_force = [latest[role] for role in ("_tools", "_system_prompt") if role in latest]
     items = [_item(context, record, record_words(record)) for record in in_force]
     return items + [_item(context, context.record(m.id), words_of(m.content)) for m in context.history]
+
+
+def repairs_of(request: Request, context: Context) -> list[str]:
+    """What had to be mended to make the request valid, in words.
+
+    That it ends with the model's answer is no fault: the next prompt's words follow it.
+    """
+    last = context.history[-1].id if len(context.history) else ""
+    return [change.text for change in request.changes if (change.rule, change.record) != ("ends", last)]
 
 
 def _item(context: Context, record: Record, words: str) -> dict[str, Any]:

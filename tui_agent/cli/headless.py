@@ -209,7 +209,8 @@ class _Text(_Reporter):
     def refused(self, asked: Asked) -> None:
         question = asked.question
         rule = f"; --allow {question.rule!r} would allow it" if question.rule else ""
-        complain(f"refused: {one_line(question.title, _STATEMENT_CHARACTERS)}{rule}")
+        what = f"{question.tool}: {question.body}" if question.body else question.title
+        complain(f"refused: {one_line(what.strip(), _STATEMENT_CHARACTERS)}{rule}")
 
     def end(self, session: str, ended: TurnEnded) -> None:
         self._finish_line()

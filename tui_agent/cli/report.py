@@ -60,10 +60,14 @@ def table(
 ) -> str:
     """Rows as aligned text, at most `width` cells wide (default: the terminal's), without a line feed at the end.
 
-    Cells are foreign text: shown literally and on one line.
+    Cells are foreign text: shown literally and on one line. A column in which nothing stands is left out.
     """
     heads = [column if isinstance(column, Column) else Column(column) for column in columns]
     lines = [[head.title for head in heads], *([one_line(str(cell)) for cell in row] for row in rows)]
+    used = [index for index in range(len(heads)) if any(line[index] for line in lines[1:])] if rows else []
+    if len(used) < len(heads) and used:
+        heads = [heads[index] for index in used]
+        lines = [[line[index] for index in used] for line in lines]
     widths = [max(cells_of(line[index]) for line in lines) for index in range(len(heads))]
     room = (terminal_width() if width is None else width) - len(_GAP) * (len(heads) - 1)
     shrinking = [index for index, head in enumerate(heads) if head.shrink]
