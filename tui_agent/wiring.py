@@ -18,15 +18,15 @@ from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.questions import Questions
-from tui_agent.agent.replies import Replies, assemble
+from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Chosen, Parts, Session
 from tui_agent.commands import CommandError, Commands
 from tui_agent.context import Backup, Context, ContextError, LogBusy, Record
 from tui_agent.events import Appended, Event, ModelChanged, Notice, Rotated, SessionOpened, StateChanged
 from tui_agent.llm.provider import Provider, ProviderError
 from tui_agent.messages.blocks import text_block
+from tui_agent.messages.tokens import Estimator
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
-from tui_agent.prompt.assembler import Limits
 from tui_agent.prompt.system import SystemPrompt, joined, pieces
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
@@ -124,7 +124,7 @@ async def open_session(
             replies=Replies(
                 context=context,
                 provider=chosen.provider,
-                thinking=chosen.thinking,
+                level=chosen.thinking,
                 emit=bus.emit,
             ),
             calls=Calls(
@@ -162,7 +162,7 @@ async def open_session(
         bus.emit(Notice(text, "info", "model"))
     for text in await _differences(context, prompt, toolbox):
         bus.emit(Notice(text, "info", "session"))
-    session.weigh()
+    session.weigh(lacking=await asyncio.to_thread(_lacking, context, prompt, toolbox))
     session.beside(_ask_limits(session), "limits")
     return session
 
@@ -188,10 +188,10 @@ async def preview_request(
     chosen = choice.first(profile, demo=False)
     provider = chosen.provider
     context.model = provider.model
-    limits = Limits(provider.model, provider.window, provider.max_output_tokens, chosen.thinking)
     layers = await asyncio.to_thread(_prompt(workspace, append_system).layers)
     system = [text_block(piece) for piece in pieces(layers)]
     tools = Toolbox([*_tools(workspace, Reads()), TodoTool(TodoList(context), lambda items: None)]).offer()
+    limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools)
 
 
@@ -258,6 +258,15 @@ async def _write_missing(context: Context, prompt: SystemPrompt, toolbox: Toolbo
         await context.write_tools(toolbox.offer())
 
 
+def _lacking(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> int:
+    """The estimated tokens of what a new log will be given first."""
+    if context.system_prompt is not None:
+        return 0
+    estimator = Estimator(context.model)
+    system = sum(estimator.count(piece) for piece in pieces(prompt.layers()))
+    return system + (estimator.count(toolbox.offer()) if context.tools is None else 0)
+
+
 async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> list[str]:
     """What a resumed session was begun with and is different now, in words."""
     found = []
@@ -301,6 +310,8 @@ async def _ask_limits(session: Session) -> None:
     except ProviderError as error:
         session.emit(Notice(f"{error}", "warning", "model"))
         return
+    for assumed in provider.assumed:
+        session.emit(Notice(assumed, "info", "model"))
     if (provider.model, provider.window) != before and provider is session.provider:
         session.emit(ModelChanged(session.model, session.window, session.demo))
         session.weigh()

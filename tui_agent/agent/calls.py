@@ -6,9 +6,9 @@ import asyncio
 import base64
 import binascii
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
 from tui_agent.messages.blocks import Block, text_block, tool_result
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.approvals import Approvals
     from tui_agent.context import Context
     from tui_agent.context.blobs import BlobStore, OutputStore
-    from tui_agent.tools.tool import Need, Tool
+    from tui_agent.tools.tool import Call, Need, Tool
     from tui_agent.tools.toolbox import Toolbox
 
 RESULT_CHARACTERS = 30_000
@@ -28,20 +28,6 @@ RESULT_CHARACTERS = 30_000
 _MALFORMED_CHARACTERS = 2_000
 
 Outcome = Literal["ok", "error", "denied", "cancelled"]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool_use of a reply. `malformed` is the raw text of arguments that were not a JSON object.
-
-    `cut` says why a call that the output limit may have cut in two must not run.
-    """
-
-    id: str
-    tool: str
-    arguments: Mapping[str, Any]
-    malformed: str | None = None
-    cut: str = ""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.agent.calls import Call
 from tui_agent.events import (
     Emit,
     Notice,
@@ -20,13 +19,16 @@ from tui_agent.events import (
     UsageReported,
     Weighed,
 )
+from tui_agent.llm.models import thinking
 from tui_agent.llm.provider import ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.llm.retry import ATTEMPTS, Retrying
 from tui_agent.messages.blocks import Block, text_block
+from tui_agent.messages.lint import repairs
 from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits, rebuild
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
+from tui_agent.tools.tool import Call
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
@@ -55,26 +57,28 @@ class Stored:
 
 
 class Replies:
-    """Asks the model, once per `next()`. `thinking` is the profile's setting."""
+    """Asks the model, once per `next()`. `level` is how much it may think, as settings say."""
 
     def __init__(
         self,
         *,
         context: Context,
         provider: Provider,
-        thinking: str,
+        level: str,
         emit: Emit,
     ) -> None:
         self._context = context
         self._emit = emit
         self._shown: list[str] = []
         self.watch = PrefixWatch()
-        self.use(provider, thinking)
+        self.lacking = 0
+        """The estimated tokens of the prompt and tools that a new log will get before its first turn."""
+        self.use(provider, level)
 
-    def use(self, provider: Provider, thinking: str) -> None:
+    def use(self, provider: Provider, level: str) -> None:
         """Ask this model from now on; called between turns."""
         self._provider = provider
-        self._thinking = thinking
+        self._level = level
         self._asking = Retrying(provider, self._emit, attempts=ATTEMPTS, on_failure=self._superseded)
         self._context.model = provider.model
 
@@ -84,13 +88,15 @@ class Replies:
         Raises:
             DoesNotFit: it does not fit the window.
         """
-        provider, context = self._provider, self._context
-        limits = Limits(provider.model, provider.window, provider.max_output_tokens, self._thinking)
-        return await asyncio.to_thread(assemble, context, limits)
+        limits = limits_of(self._provider, self._level)
+        return await asyncio.to_thread(assemble, self._context, limits)
 
     def weigh(self) -> Total:
-        """The weight of the next request; tells the screen."""
+        """The weight of the next request; tells the screen. What a new log still lacks counts as pending."""
         total = total_of(self._context)
+        if self.lacking and self._context.system_prompt is None:
+            count, pending = total.count + self.lacking, total.pending + self.lacking
+            total = Total(count, total.exact, pending, "estimated")
         self._emit(Weighed(total.count, total.exact, total.pending, total.mark, self._provider.window))
         return total
 
@@ -122,6 +128,12 @@ class Replies:
             await self._keep([text_block(text)] if text.strip() else [], _INTERRUPTED)
             raise
         return await self._store(reply, request, through)
+
+    async def go_on(self) -> None:
+        """Put into the log what asks a model that paused to go on, so that the next request extends the last."""
+        blocks = repairs(self._context.history, model=self._provider.model)
+        if blocks:
+            await self._context.append_message({"role": "user", "content": blocks}, origin="repair")
 
     async def _stream(self, request: Request) -> Reply:
         async for delta in self._asking.stream(request):
@@ -210,6 +222,12 @@ class Replies:
                 "model",
             )
         )
+
+
+def limits_of(provider: Provider, level: str) -> Limits:
+    """What a provider's model takes, with the thinking parameter for a level of the settings."""
+    model, longest = provider.model, provider.max_output_tokens
+    return Limits(model, provider.window, longest, thinking(level, model, longest))
 
 
 def assemble(

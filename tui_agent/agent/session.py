@@ -261,8 +261,10 @@ class Session:
         while self._task is not None and not self._task.done():
             await asyncio.gather(self._task, return_exceptions=True)
 
-    def weigh(self) -> None:
-        """Tell the weight of the next request (`Weighed`)."""
+    def weigh(self, *, lacking: int | None = None) -> None:
+        """Tell the weight of the next request (`Weighed`); `lacking`: tokens that a new log still lacks."""
+        if lacking is not None:
+            self._replies.lacking = lacking
         self._replies.weigh()
 
     def beside(self, work: Coroutine[Any, Any, None], name: str) -> None:

@@ -108,7 +108,10 @@ class Turn:
                 cut = cut + 1 if reply.stop_reason == "max_tokens" else 0
                 if cut < _MAX_CUT_REPLIES:
                     continue
-            elif words or reply.stop_reason == "pause_turn":
+            elif words:
+                continue
+            elif reply.stop_reason == "pause_turn":
+                await self._replies.go_on()
                 continue
             if reply.stop_reason in _STOPPED_EARLY:
                 self._emit(Notice(_STOPPED_EARLY[reply.stop_reason], "warning", "model"))

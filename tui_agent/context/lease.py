@@ -28,6 +28,8 @@ _BEAT_SECONDS = 5.0
 """A holder without a lock touches its file this often."""
 _STALE_SECONDS = 30.0
 """A lease file that was not touched for so long is taken over."""
+_ORPHAN_SECONDS = 2.0
+"""So long a lock is waited for whose holder has ended."""
 _LARGEST = 4096
 """Bytes read of a lease file; what names a holder is far shorter."""
 
@@ -190,7 +192,12 @@ class _Pulse:
 
 
 def _lock(path: Path) -> int:
-    """A descriptor that holds the lock on the file at `path`, which names us."""
+    """A descriptor that holds the lock on the file at `path`, which names us.
+
+    A process that was killed while it started another may leave the lock with that one until it runs its own
+    program, which closes it: so a lock whose holder is gone is waited for.
+    """
+    until = time.monotonic() + _ORPHAN_SECONDS
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -200,8 +207,10 @@ def _lock(path: Path) -> int:
                 return descriptor
         except BlockingIOError:
             holder = _signed(descriptor)
-            os.close(descriptor)
-            raise LogBusy(holder) from None
+            if not _is_gone(holder) or time.monotonic() > until:
+                os.close(descriptor)
+                raise LogBusy(holder) from None
+            time.sleep(0.01)
         except BaseException:
             os.close(descriptor)
             raise

@@ -83,6 +83,10 @@ class Provider(Protocol):
     def window(self) -> int: ...
     @property
     def max_output_tokens(self) -> int: ...
+    @property
+    def assumed(self) -> Sequence[str]:
+        """Limits that nobody told, in words; known after `prepare()`."""
+        ...
 
     async def prepare(self) -> None:
         """Ask the endpoint for what settings left open (model, window, limits).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -80,6 +80,11 @@ class Retrying:
     def max_output_tokens(self) -> int:
         """The longest answer to ask for, in tokens."""
         return self.provider.max_output_tokens
+
+    @property
+    def assumed(self) -> Sequence[str]:
+        """Limits that nobody told, in words."""
+        return self.provider.assumed
 
     async def prepare(self) -> None:
         """Ask the endpoint for what settings left open; not repeated.

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 MIN_OUTPUT_TOKENS = 1024
 """Room an answer must at least have; below it the request is refused."""
 
-_MIN_THINKING_TOKENS = 1024
-"""The Messages API's least thinking budget, which must be below max_tokens."""
-
 
 class DoesNotFit(Exception):
     """The request and its answer do not fit the window. Says the numbers and the ways out."""
@@ -44,18 +41,14 @@ class DoesNotFit(Exception):
         )
 
 
-_THINKING_TOKENS = {"low": 2_048, "medium": 8_192, "high": 24_576}
-"""Tokens a model may think before it answers, by setting; at most half of the answer's room."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the model takes, in tokens, and how much it thinks (`off`, `low`, `medium`, `high`)."""
+    """What the model takes, in tokens, and the API's thinking parameter for it (None: not sent)."""
 
     model: str
     window: int
     max_output: int
-    thinking: str = "off"
+    thinking: Mapping[str, Any] | None = None
 
 
 class Assembler:
@@ -84,25 +77,23 @@ class Assembler:
         room = self.limits.window - total.count
         if room < MIN_OUTPUT_TOKENS:
             raise DoesNotFit(total, self.limits.window)
-        max_tokens = min(self.limits.max_output, room)
+        max_tokens, thinking = min(self.limits.max_output, room), self.limits.thinking
+        budget = (thinking or {}).get("budget_tokens")
+        if budget is not None and budget >= max_tokens:
+            # The API demands a budget below max_tokens; with so little room left the answer goes first.
+            thinking = None
         request = Request.make(
             model=self.limits.model,
             system=system,
             history=history,
             max_tokens=max_tokens,
             tools=[dict(tool) for tool in tools],
-            thinking=thinking_setting(self.limits.thinking, max_tokens),
+            thinking=thinking,
         )
         request = request.marked(breakpoints(request))
         return request, Manifest(
             request, total, self.limits.window, max_tokens, weigh=weigh, estimator=self._estimator
         )
-
-
-def thinking_setting(setting: str, max_tokens: int) -> dict[str, Any] | None:
-    """The API's thinking parameter for `off`, `low`, `medium` or `high`; a budget stays below `max_tokens`."""
-    budget = min(_THINKING_TOKENS.get(setting, 0), max_tokens // 2)
-    return {"type": "enabled", "budget_tokens": budget} if budget >= _MIN_THINKING_TOKENS else None
 
 
 def rebuild(

@@ -62,6 +62,20 @@ class Output:
     error: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool_use of a reply. `malformed` is the raw text of arguments that were not a JSON object.
+
+    `cut` says why a call that the output limit may have cut in two must not run.
+    """
+
+    id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    malformed: str | None = None
+    cut: str = ""
+
+
 @runtime_checkable
 class Tool(Protocol):
     """One thing the model can do."""

@@ -57,6 +57,11 @@ class DemoProvider:
         return MODEL
 
     @property
+    def assumed(self) -> tuple[str, ...]:
+        """Nothing: its limits are its own."""
+        return ()
+
+    @property
     def label(self) -> str:
         return LABEL
 

@@ -1,0 +1,156 @@
+"""A walk through the app in a real terminal, with no key set: every step is typed, every screen is printed.
+
+    python -m tests.tmux.walk [COLUMNS ROWS]
+
+Launch; the demo model reads a file, runs a command, edits a file, each change approved; records, checkpoints and
+backups are looked at; two checkpoints back, undo, redo; a backup restored; killed in the middle of a command;
+`--continue` goes on. It ends with what lies on disk, and fails at the first step that does not show what it must.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.tmux.terminal import Terminal, missing
+
+Show = Callable[[str, str], None]
+
+
+def program() -> list[str]:
+    """The installed command of the environment that runs this."""
+    return [str(Path(sys.executable).with_name("tui-agent"))]
+
+
+def walk(place: Path, size: tuple[int, int], show: Show) -> None:
+    """The whole walk in a folder that is empty before."""
+    shop = place / "shop"
+    shop.mkdir()
+    (shop / "greeting.txt").write_text("hello world\nsecond line\n")
+    environment = {"TUI_AGENT_HOME": str(place / "home"), "HOME": str(place), "TERM": "tmux-256color"}
+    with Terminal(program(), cwd=shop, environment=environment, size=size) as terminal:
+        first_half(terminal, shop, show)
+        log = next((place / "home").rglob("context.jsonl"))
+        os.kill(terminal.pid(), signal.SIGKILL)
+        terminal.wait_dead()
+        show("killed in the middle of a command", terminal.pane())
+    before = log.read_bytes()
+    with Terminal([*program(), "--continue"], cwd=shop, environment=environment, size=size) as terminal:
+        show("--continue", terminal.wait("cut off"))
+        assert log.read_bytes().startswith(before), "opening again changed what was on disk"
+        say(terminal, "read greeting.txt")
+        show("and it goes on", terminal.wait(r"(?s)goodbye world.*ready|ready(?s:.)*goodbye world"))
+        terminal.keys("C-q")
+        terminal.wait_dead()
+        show("after quitting", terminal.pane())
+    show(
+        "on disk",
+        "\n".join(sorted(f"{f.stat().st_size:8} {f.name}" for f in log.parent.iterdir() if f.is_file())),
+    )
+
+
+def first_half(terminal: Terminal, shop: Path, show: Show) -> None:
+    """From the launch to a command that is running."""
+    show("launch without a key", terminal.wait("demo model - no AI"))
+    terminal.wait("Set ANTHROPIC_API_KEY")
+    say(terminal, "read greeting.txt")
+    show("a file is read", terminal.wait("2 lines came back"))
+    idle(terminal)
+    say(terminal, "run ls -la")
+    show("a command asks", terminal.wait("run this command"))
+    approve(terminal)
+    show("and has run", terminal.wait("exit 0"))
+    idle(terminal)
+    say(terminal, "in greeting.txt change hello to goodbye")
+    show("an edit asks", terminal.wait("make this change"))
+    approve(terminal)
+    show("and is made", terminal.wait(r"\+1 -1"))
+    idle(terminal)
+    assert (shop / "greeting.txt").read_text().startswith("goodbye")
+    travel(terminal, show)
+    say(terminal, "run sleep 60")
+    terminal.wait("run this command")
+    approve(terminal)
+    show("a command is running", terminal.wait(r"bash sleep 60.*runn?ing|running"))
+
+
+def travel(terminal: Terminal, show: Show) -> None:
+    """Look at the inspector; two checkpoints back, undo, redo, a backup restored."""
+    terminal.keys("C-x", "i")
+    show("the records", terminal.wait("Records"))
+    terminal.keys("Right")
+    show("the checkpoints", terminal.wait("(?i)checkpoints"))
+    terminal.keys("Escape")
+    terminal.keys("C-x", "g")
+    terminal.wait("go back to before")
+    terminal.keys("Down")
+    show("two turns back: the preview", terminal.wait("Enter goes back"))
+    terminal.keys("Enter")
+    show("gone back, the words are in the composer", terminal.wait(r"> run ls -la\s"))
+    terminal.keys("C-x", "u")
+    show("undone", terminal.wait(r"(?i)undone"))
+    terminal.wait("change hello to goodbye")
+    terminal.keys("C-x", "r")
+    show("redone", terminal.wait(r"change hello to goodbye", gone=True))
+    terminal.keys("C-c")
+    terminal.keys("C-x", "i")
+    terminal.wait("Records")
+    terminal.keys("Right", "Right")
+    show("the backups", terminal.wait("revert"))
+    terminal.keys("End", "r")
+    show("the oldest backup restored", terminal.wait("change hello to goodbye|is the history again"))
+    terminal.keys("Escape")
+    idle(terminal)
+
+
+def say(terminal: Terminal, words: str) -> None:
+    """Type a prompt and send it."""
+    terminal.type(words)
+    terminal.wait(re.escape(words[-20:]))
+    terminal.keys("Enter")
+
+
+def approve(terminal: Terminal) -> None:
+    """Go to the card and say yes; what is pressed before it is armed is swallowed, so it may take two."""
+    if "Tab to answer" in terminal.pane():
+        terminal.keys("Tab")
+    terminal.wait("Tab to answer", gone=True)
+    terminal.wait("Tab write")
+    for _ in range(5):
+        terminal.keys("y")
+        try:
+            terminal.wait(r"\[y\] once", gone=True, seconds=1.5)
+        except AssertionError:
+            continue
+        return
+    raise AssertionError(f"the card does not take a yes:\n{terminal.pane()}")
+
+
+def idle(terminal: Terminal) -> None:
+    """Wait until the turn is over."""
+    terminal.wait(r"\bready\b")
+
+
+def main() -> int:
+    """Walk and print."""
+    if reason := missing():
+        print(f"skipped: {reason}")
+        return 0
+    size = (int(sys.argv[1]), int(sys.argv[2])) if len(sys.argv) == 3 else (120, 36)
+
+    def show(title: str, pane: str) -> None:
+        print(f"\n=== {title} ===\n{pane}")
+
+    with tempfile.TemporaryDirectory() as place:
+        walk(Path(place), size, show)
+    print("\nevery step showed what it must")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
