@@ -372,6 +372,31 @@ def test_leaving_the_workspace_is_said(root: Path, reader: ReadFile, writer: Wri
         assert need.warning.startswith("outside the workspace: /")
 
 
+async def test_a_folder_that_may_be_read_besides_does_not_ask(root: Path, reads: Reads) -> None:
+    outputs = root.parent / "outputs"
+    outputs.mkdir()
+    (outputs / "a.txt").write_text("x")
+    (outputs / "out").symlink_to("/etc")
+    reader = ReadFile(root, reads, readable=[outputs])
+    assert not reader.needs({"path": str(outputs / "a.txt")}).outside
+    assert reader.needs({"path": str(outputs / "out" / "passwd")}).outside
+    assert reader.needs({"path": str(outputs.parent / "b")}).outside
+    assert await text_of(reader, path=str(outputs / "a.txt")) == "1\tx"
+
+
+async def test_links_in_a_circle_are_said(root: Path, reader: ReadFile, writer: WriteFile) -> None:
+    (root / "a").symlink_to("b")
+    (root / "b").symlink_to("a")
+    with pytest.raises(ToolError, match="cannot be looked at: too many levels of symbolic links"):
+        await use(reader, path="a")
+    with pytest.raises(ToolError, match="too many levels"):
+        await use(writer, path="a", content="x")
+
+
+def test_a_title_is_one_safe_line(reader: ReadFile) -> None:
+    assert reader.needs({"path": "a\n\x1b[31mb"}).title == "a␤␛[31mb"
+
+
 async def test_a_link_turned_elsewhere_after_it_was_judged_is_not_followed(
     root: Path, reader: ReadFile, writer: WriteFile
 ) -> None:

@@ -77,7 +77,10 @@ def test_writing_inside_git_always_asks() -> None:
     rules = Rules(["edit_file"])
     assert rules.decide(EDIT, write(".git/hooks/pre-commit")) == "ask"
     assert rules.decide(EDIT, write("vendor/lib/.git/config")) == "ask"
+    assert rules.decide(EDIT, write(".GIT/config")) == "ask"
+    assert rules.decide(EDIT, write(".g\u200cit/config")) == "ask"
     assert rules.decide(EDIT, write(".github/workflows/ci.yml")) == "allow"
+    assert rules.decide(EDIT, write(".gitignore")) == "allow"
 
 
 def test_a_tool_alone_allows_all_of_it_and_no_other() -> None:

@@ -238,6 +238,40 @@ async def test_what_ripgrep_cannot_express_is_searched_all_the_same(root: Path, 
     assert await text_of(grep, pattern=r"(x)\1") == "a:3:xx"
 
 
+async def test_an_odd_pattern_does_not_spoil_the_output(root: Path, grep: Grep) -> None:
+    plant(root, {"a": "hit [[a] || b\n"})
+    assert await text_of(grep, pattern=r"[\[x]\[a\] \|\|") == "a:1:hit [[a] || b"
+    assert await text_of(grep, pattern="[[x]") == "a:1:hit [[a] || b"
+
+
+async def test_a_ripgrep_that_does_not_work_is_done_without(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "rg"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\necho \"error: Found argument '--no-require-git' which wasn't expected\" >&2; exit 2\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    plant(root, {"a": "hit"})
+    assert await text_of(Grep(root), pattern="hit") == "a:1:hit"
+    with pytest.raises(ToolError, match="Found argument"):
+        await use(Grep(root), pattern="(a")
+
+
+async def test_a_search_that_crashes_is_no_search_without_a_match(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    monkeypatch.setattr(
+        search, "command", lambda asked: [sys.executable, "-c", "raise SystemError('gone wrong')"]
+    )
+    plant(root, {"a": "hit"})
+    with pytest.raises(ToolError, match=r"(?s)the search failed: .*gone wrong"):
+        await use(Grep(root), pattern="hit")
+
+
 @pytest.mark.parametrize("pattern", ["-x", "--files", "-e", "'; id; '", "$(id)", "a b"])
 async def test_a_pattern_is_never_an_option_or_a_command(root: Path, grep: Grep, pattern: str) -> None:
     plant(root, {"a": "-x --files -e '; id; ' a b\n"})

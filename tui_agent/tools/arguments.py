@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tui_agent.literal import one_line
 from tui_agent.tools.tool import ToolError
 from tui_agent.workspace import guard
 
 Result = TypeVar("Result")
 
 _MOST_REMEMBERED = 1_000
+_TITLE_CHARACTERS = 200
 
 
 class Arguments:
@@ -148,11 +150,21 @@ async def finished(work: Callable[..., Result], *arguments: object) -> Result:
         raise
 
 
-def outside_warning(root: Path, path: Path) -> str:
-    """What a person should know of a path before they allow the call; empty if there is nothing."""
+def title_of(text: str) -> str:
+    """Foreign text as a title: one line, nothing in it acts."""
+    return one_line(text, _TITLE_CHARACTERS)
+
+
+def is_outside(root: Path, path: Path, readable: Sequence[Path] = ()) -> bool:
+    """True if a path lies neither in the workspace nor in one of the folders that may be read besides."""
+    return not any(guard.inside(folder, path) for folder in (root, *readable))
+
+
+def write_warning(root: Path, path: Path) -> str:
+    """What a person should know of a path before it is written; empty if there is nothing."""
     if not guard.inside(root, path):
         return f"outside the workspace: {path}"
-    if ".git" in Path(guard.relative(root, path)).parts:
+    if guard.in_git(Path(guard.relative(root, path))):
         return "inside .git: what is written there can run as a program"
     return ""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tui_agent.tools import textfile
 from tui_agent.tools.arguments import Arguments, Places, finished
 from tui_agent.tools.diffs import Diff, unified
-from tui_agent.tools.files import write_need
+from tui_agent.tools.files import displayed, write_need
 from tui_agent.tools.tool import Need, Output, Progress, ToolError
 from tui_agent.workspace import guard
 
@@ -95,7 +95,7 @@ class EditFile:
             f"edited {name}: {count}{where} ({change.summary})",
             change.summary,
             meta={"tool": self.name, "read": [], "changed": [name]},
-            diff=change.text,
+            diff=displayed(change.text),
         )
 
     def _change(

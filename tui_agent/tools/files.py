@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui_agent.tools import images, textfile
-from tui_agent.tools.arguments import Arguments, Places, finished, outside_warning
+from tui_agent.tools.arguments import Arguments, Places, finished, is_outside, title_of, write_warning
 from tui_agent.tools.diffs import Diff, unified
 from tui_agent.tools.textfile import size_words
 from tui_agent.tools.tool import Need, Output, Progress, ToolError
@@ -61,9 +61,11 @@ class ReadFile:
         "additionalProperties": False,
     }
 
-    def __init__(self, root: Path, reads: Reads) -> None:
+    def __init__(self, root: Path, reads: Reads, readable: Sequence[Path] = ()) -> None:
+        """`readable` are folders outside the workspace that may be read as freely as it."""
         self._root = root
         self._reads = reads
+        self._readable = readable
         self._places = Places(root)
 
     def needs(self, arguments: Mapping[str, Any]) -> Need:
@@ -72,15 +74,15 @@ class ReadFile:
         path = self._places.at_need(text)
         name = guard.relative(self._root, path)
         lines = f" {offset}-{offset + limit - 1}" if "offset" in arguments or "limit" in arguments else ""
-        outside = not guard.inside(self._root, path)
+        outside = is_outside(self._root, path, self._readable)
         return Need(
             "read",
-            f"{name}{lines}",
+            title_of(f"{name}{lines}"),
             paths=(path,),
             outside=outside,
             body=str(path),
             place=str(self._root),
-            warning=outside_warning(self._root, path) if outside else "",
+            warning=f"outside the workspace: {path}" if outside else "",
         )
 
     async def call(self, arguments: Mapping[str, Any], progress: Progress) -> Output:
@@ -210,21 +212,20 @@ class WriteFile:
             f"{verb} {name}: {lines} line{'' if lines == 1 else 's'}, {size_words(len(data))}{ends}",
             change.summary,
             meta={"tool": self.name, "read": [], "changed": [name]},
-            diff=change.text,
+            diff=displayed(change.text),
         )
 
 
 def write_need(tool: str, root: Path, path: Path, change: Diff) -> Need:
     """What a call needs that makes `change` to the file at `path`."""
-    warning = outside_warning(root, path)
-    outside = not guard.inside(root, path)
+    warning = write_warning(root, path)
     return Need(
         "write",
-        guard.relative(root, path),
+        title_of(guard.relative(root, path)),
         paths=(path,),
-        outside=outside,
+        outside=is_outside(root, path),
         rule="" if warning else tool,
-        diff=_displayed(change.text),
+        diff=displayed(change.text),
         place=str(root),
         warning=warning,
     )
@@ -309,7 +310,8 @@ def _line_end_change(old: textfile.Loaded | None, content: str) -> str:
     return f" (its lines ended in {words[before.newline]} and now end in {words[after.newline]})"
 
 
-def _displayed(diff: str) -> str:
+def displayed(diff: str) -> str:
+    """A diff as far as a person can be expected to look at it."""
     if len(diff) <= _DISPLAYED_DIFF:
         return diff
     return f"{diff[:_DISPLAYED_DIFF]}\n[... {len(diff) - _DISPLAYED_DIFF} more characters of this change]\n"

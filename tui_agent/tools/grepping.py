@@ -47,11 +47,11 @@ def command(search: Search) -> list[str]:
         "sys.exit(main(sys.argv[2]))"
     )
     package = Path(__file__).resolve().parents[2]
-    return [sys.executable, "-I", "-c", start, str(package), json.dumps(asdict(search))]
+    return [sys.executable, "-I", "-W", "ignore", "-c", start, str(package), json.dumps(asdict(search))]
 
 
 def main(arguments: str) -> int:
-    """Search and print; 0: something was found, 1: nothing, 2: the pattern or the glob is none."""
+    """Search and print; 0: all was searched, 2: the pattern or the glob is none (it prints why)."""
     search = Search(**json.loads(arguments))
     try:
         regex = re.compile(search.pattern, re.IGNORECASE if search.ignore_case else 0)
@@ -76,7 +76,7 @@ def main(arguments: str) -> int:
                 text = lines[number].encode("utf-8", "surrogateescape")
                 sys.stdout.buffer.write(b"%s\0%d%s%s\n" % (label, number + 1, mark, text))
     sys.stdout.flush()
-    return 0 if found else 1
+    return 0
 
 
 def _groups(hits: Sequence[int], context: int, count: int) -> list[tuple[int, int]]:

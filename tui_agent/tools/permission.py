@@ -92,7 +92,7 @@ class Rules:
             return "deny"
         if need.kind == "none":
             return "allow"
-        if need.outside or (need.kind == "write" and any(".git" in path.parts for path in need.paths)):
+        if need.outside or (need.kind == "write" and any(map(guard.in_git, need.paths))):
             return "ask"
         if need.kind == "read":
             return "allow"

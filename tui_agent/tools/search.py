@@ -9,13 +9,13 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tui_agent.process import ProcessError, run
-from tui_agent.tools.arguments import Arguments, Places, outside_warning, reason
+from tui_agent.process import ProcessError, Result, run
+from tui_agent.tools.arguments import Arguments, Places, is_outside, reason, title_of
 from tui_agent.tools.grepping import MOST_FILE_BYTES, GlobFilter, Search, command
 from tui_agent.tools.tool import Need, Output, Progress, ToolError
 from tui_agent.workspace import guard, walk
@@ -151,33 +151,25 @@ class Grep:
         "additionalProperties": False,
     }
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, readable: Sequence[Path] = ()) -> None:
+        """`readable` are folders outside the workspace that may be read as freely as it."""
         self._root = root
+        self._readable = readable
         self._places = Places(root)
 
     def needs(self, arguments: Mapping[str, Any]) -> Need:
         """To search that folder or file."""
         search, text = self._parse(arguments)
-        return _need(self._root, self._places.at_need(text), search.pattern)
+        return _need(self._root, self._places.at_need(text), search.pattern, self._readable)
 
     async def call(self, arguments: Mapping[str, Any], progress: Progress) -> Output:
         """The matching lines."""
         asked, text = self._parse(arguments)
         search = await asyncio.to_thread(self._placed, asked, text)
-        ripgrep = shutil.which("rg")
-        code, output, complete = await _searched(
-            _ripgrep(ripgrep, search) if ripgrep else command(search), search
-        )
-        if code == 2 and ripgrep and re.search("look-around|backreferences", output):
-            # ripgrep's own expressions do without these two
-            code, output, complete = await _searched(command(search), search)
-        if code not in (0, 1) and complete and "\0" not in output and output.strip():
-            # without a word it met a folder that it may not read
-            raise ToolError(f"the search failed: {output.strip()[:1000]}")
-        found = _parsed(output, complete=complete)
+        output, complete = await _searched(search)
         prefix = guard.relative(self._root, Path(search.folder))
-        return _report(
-            found, "" if prefix == "." else f"{prefix.rstrip('/')}/", search.pattern, complete=complete
+        return await asyncio.to_thread(
+            _report, output, "" if prefix == "." else f"{prefix.rstrip('/')}/", search.pattern, complete
         )
 
     def _parse(self, arguments: Mapping[str, Any]) -> tuple[Search, str]:
@@ -249,10 +241,32 @@ def _ripgrep(program: str, search: Search) -> list[str]:
     return [*words, "--glob=!.git", "--", "./"]
 
 
-async def _searched(argv: list[str], search: Search) -> tuple[int, str, bool]:
-    """Exit code and output of a search, and whether it came to its end."""
+async def _searched(search: Search) -> tuple[str, bool]:
+    """The output of a search, and whether it came to its end."""
+    program = shutil.which("rg")
+    refusal = ""
+    if program:
+        result = await _run(_ripgrep(program, search), search)
+        # 2 with matches, or without a word: it met something that it could not read
+        if result.exit in (0, 1) or _ended(result) or "\0" in result.output or not result.output.strip():
+            return result.output, not _ended(result)
+        refusal = result.output
+        if "not allowed" in refusal:
+            raise ToolError(f"the search failed: {refusal.strip()[:1000]}")
+    # ripgrep's expressions do without look-around and back references; an old one may not know an option
+    result = await _run(command(search), search)
+    if result.exit != 0 and not _ended(result):
+        raise ToolError(f"the search failed: {(refusal or result.output).strip()[:1000]}")
+    return result.output, not _ended(result)
+
+
+def _ended(result: Result) -> bool:
+    return result.timed_out or result.cut
+
+
+async def _run(argv: Sequence[str], search: Search) -> Result:
     try:
-        result = await run(
+        return await run(
             argv,
             cwd=search.folder,
             timeout=_SEARCH_SECONDS,
@@ -261,17 +275,16 @@ async def _searched(argv: list[str], search: Search) -> tuple[int, str, bool]:
         )
     except ProcessError as error:
         raise ToolError(str(error)) from error
-    return result.exit, result.output, not (result.timed_out or result.cut)
 
 
 _ROW = re.compile(
-    r"(?P<between>(?:--\n|\./[^\0]*?: (?:WARNING: stopped searching binary|binary file matches)[^\n]*\n)*)"
+    r"(?P<between>(?:(?!\./)[^\0\n]*\n|\./[^\0\n]*: (?:WARNING: stopped searching|binary file matches)[^\n]*\n)*)"
     r"(?P<path>[^\0]+)\0(?P<number>\d+)(?P<mark>[:-])(?P<text>[^\n]*)\n"
 )
 """A line of output; before it what parts two groups, or a remark on a binary file. A path may hold a newline."""
 
 
-def _parsed(output: str, *, complete: bool) -> list[list[_Line]]:
+def _parsed(output: str, complete: bool) -> list[list[_Line]]:
     """Groups of lines, in the order of their paths. What an ended search printed last may be half a line."""
     if complete and not output.endswith("\n"):
         output += "\n"
@@ -289,7 +302,8 @@ def _parsed(output: str, *, complete: bool) -> list[list[_Line]]:
     return sorted(groups, key=lambda group: (group[0].path, group[0].number))
 
 
-def _report(groups: list[list[_Line]], prefix: str, pattern: str, *, complete: bool) -> Output:
+def _report(output: str, prefix: str, pattern: str, complete: bool) -> Output:
+    groups = _parsed(output, complete)
     context = any(not line.is_match for group in groups for line in group)
     total = sum(line.is_match for group in groups for line in group)
     files = len({group[0].path for group in groups})
@@ -326,17 +340,17 @@ def _report(groups: list[list[_Line]], prefix: str, pattern: str, *, complete: b
     return Output("\n".join(rows), count if total else "no match", meta=_meta("grep"))
 
 
-def _need(root: Path, path: Path, title: str) -> Need:
+def _need(root: Path, path: Path, title: str, readable: Sequence[Path] = ()) -> Need:
     name = guard.relative(root, path)
-    outside = not guard.inside(root, path)
+    outside = is_outside(root, path, readable)
     return Need(
         "read",
-        title if name == "." else f"{title} in {name}",
+        title_of(title if name == "." else f"{title} in {name}"),
         paths=(path,),
         outside=outside,
         body=f"{title}\n{path}" if outside else "",
         place=str(root),
-        warning=outside_warning(root, path) if outside else "",
+        warning=f"outside the workspace: {path}" if outside else "",
     )
 
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tui_agent.literal import one_line
 from tui_agent.process import Left, ProcessError, Result, run
-from tui_agent.tools.arguments import Arguments
+from tui_agent.tools.arguments import Arguments, title_of
 from tui_agent.tools.commandline import places, proposal, words
 from tui_agent.tools.tool import Need, Output, Progress, ToolError
 from tui_agent.workspace import guard
@@ -20,7 +19,6 @@ SECONDS = 120
 MOST_SECONDS = 3600
 _MOST_CHARACTERS = 100_000
 """Characters of a command; the system takes no longer argument than 128 KB."""
-_TITLE_CHARACTERS = 200
 _MOST_PLACES = 200
 
 
@@ -62,7 +60,7 @@ class Bash:
         pattern = "" if beyond else proposal(text)
         return Need(
             "run",
-            one_line(text.strip(), _TITLE_CHARACTERS),
+            title_of(text.strip()),
             outside=bool(beyond),
             command=text,
             rule=f"{self.name}:{pattern}" if pattern else "",

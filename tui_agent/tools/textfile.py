@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import secrets
 import stat
 import threading
@@ -20,6 +21,9 @@ MOST_BYTES = 32 * 1024 * 1024
 """A larger file is neither read nor edited as a whole."""
 
 _BINARY_HEAD = 8192
+
+_ODD_BYTES = re.compile("[\udc80-\udcff]")
+"""What `surrogateescape` makes of a byte that is not UTF-8."""
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
@@ -57,7 +61,11 @@ class Text:
     @property
     def invalid(self) -> int:
         """How many bytes are not of its encoding."""
-        return 0 if self.text.isascii() else sum("\udc80" <= character <= "\udcff" for character in self.text)
+        try:
+            self.text.encode()
+        except UnicodeEncodeError:
+            return len(_ODD_BYTES.findall(self.text))
+        return 0
 
     def shown(self) -> str:
         """The text for a reader: U+FFFD for what is not of its encoding."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
+
+_UNSEEN = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 
 
 class PathError(Exception):
@@ -37,6 +40,14 @@ def inside(root: Path | str, path: Path | str) -> bool:
     except ValueError:
         return False
     return real.is_relative_to(os.path.realpath(root))
+
+
+def in_git(path: Path) -> bool:
+    """True if a part of the path is `.git`, as any file system would read the name.
+
+    Some take capitals for small letters, and some pass over characters without width.
+    """
+    return any(_UNSEEN.sub("", part).casefold() == ".git" for part in path.parts)
 
 
 def relative(root: Path | str, path: Path) -> str:
