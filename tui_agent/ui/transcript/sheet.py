@@ -298,7 +298,7 @@ class Sheet(ScrollView, can_focus=True):
         if not self._screen_rows:
             self._screen_rows = self._rows_now()
         if y >= len(self._screen_rows):
-            return Strip.blank(self.size.width, self.rich_style)
+            return Strip.blank(self._room, self.rich_style)
         return self._line(y, *self._screen_rows[y])
 
     def _line(self, y: int, placed: Placed, row: Row) -> Strip:

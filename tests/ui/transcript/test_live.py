@@ -1,0 +1,286 @@
+"""What happens is shown: every event a person should see, in words, and nothing twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.transcript.host import Host, Running, running
+from tui_agent.events import (
+    Answer,
+    Answered,
+    Appended,
+    Asked,
+    LogFailed,
+    LogRecovered,
+    ModelChanged,
+    Notice,
+    Question,
+    QueueChanged,
+    QueuedPrompt,
+    ReplyDropped,
+    ReplyEnded,
+    RequestFailed,
+    RetryWaiting,
+    SessionOpened,
+    StepStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolProgress,
+    ToolStarted,
+    ToolUseDelta,
+    TurnEnded,
+    TurnStarted,
+    Weighed,
+)
+from tui_agent.ui.themes import ASCII
+from tui_agent.ui.transcript.sheet import FRAME_S
+
+
+def ended(call: str = "c", outcome: str = "ok", text: str = "out", record: str = "") -> ToolEnded:
+    return ToolEnded(call, "bash", "make", outcome, "", text, len(text), 0.1, "", record)  # type: ignore[arg-type]
+
+
+def state(host: Running, row: int = 0) -> str:
+    """The state word of the call on that row."""
+    return host.rows[row].split("make")[-1].strip().partition("  ")[0]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word"), [("ok", "ok"), ("error", "error"), ("denied", "denied"), ("cancelled", "stopped")]
+)
+async def test_a_call_goes_from_being_written_to_its_outcome_on_one_line(outcome: str, word: str) -> None:
+    async with running(60, 6, glyphs=ASCII) as host:
+        await host.feed(ToolUseDelta("c", "bash", 1200))
+        assert host.rows[0].split() == ["bash", "writing", "1.2", "KB"]
+        await host.feed(
+            ReplyEnded("r", "tool_use", ""), ToolStarted("c", "bash", ""), ToolStarted("c", "bash", "make")
+        )
+        assert state(host) == "running"
+        await host.feed(Asked(Question("q", "approval", "run?", call="c")))
+        assert state(host) == "asks you"
+        await host.feed(Answered("q", Answer("once")))
+        assert state(host) == "running"
+        await host.feed(ended(outcome=outcome))
+        assert state(host) == word
+        assert host.rows[1:] == [""] * 5
+
+
+async def test_output_of_a_running_call_shows_when_it_is_opened_and_its_end_is_kept() -> None:
+    async with running(60, 8, glyphs=ASCII) as host:
+        await host.feed(ToolStarted("c", "bash", "make"))
+        host.transcript.toggle(0)
+        await host.feed()
+        assert host.rows[1] == "  | no output yet"
+        await host.feed(ToolProgress("c", "one\n"), ToolProgress("c", "two\n"))
+        assert host.rows[1:3] == ["  | one", "  | two"]
+        await host.feed(*(ToolProgress("c", f"line {number}\n" * 100) for number in range(300)))
+        call = host.transcript.entries[0]
+        assert len(getattr(call, "text")) <= 64_000  # noqa: B009
+        assert getattr(call, "size") > 200_000  # noqa: B009
+        await host.feed(ended(text="whole"))
+        assert host.rows[1] == "  | whole"
+
+
+async def test_seconds_are_counted_only_while_a_call_runs() -> None:
+    async with running(60, 6) as host:
+        timer = host.transcript._seconds
+        assert timer is not None
+        assert not timer._active.is_set()
+        await host.feed(ToolStarted("c", "bash", "make"))
+        assert timer._active.is_set()
+        await host.feed(Asked(Question("q", "approval", "run?", call="c")))
+        assert not timer._active.is_set(), "who waits for a person is not running"
+        await host.feed(Answered("q", Answer("once")), ended())
+        assert not timer._active.is_set()
+
+
+async def test_thinking_is_a_line_that_grows_and_opens() -> None:
+    async with running(60, 6, glyphs=ASCII) as host:
+        await host.feed(ThinkingDelta("I should "))
+        assert host.rows[0] == "+ thinking ...  9 B  I should"
+        await host.feed(ThinkingDelta("look."), TextDelta("Yes."))
+        assert host.rows[:3] == ["+ thinking  14 B  I should look.", "", "  Yes."]
+        host.transcript.toggle(0)
+        await host.feed()
+        assert host.rows[:4] == ["- thinking  14 B", "  I should look.", "", "  Yes."]
+
+
+async def test_a_retry_counts_down_on_one_line_and_says_what_it_was() -> None:
+    async with running(60, 8) as host:
+        await host.feed(*(RetryWaiting(2, 5, seconds, "overloaded") for seconds in (3.0, 2.0, 1.0)))
+        assert host.text == "! asking again in 1.0 s (2 of 5): overloaded"
+        await host.feed(RetryWaiting(3, 5, 12.0, "cut"))
+        assert host.rows[:2] == [
+            "! asked again (2 of 5): overloaded",
+            "! asking again in 12 s (3 of 5): cut",
+        ]
+        await host.feed(TextDelta("here"))
+        assert host.rows[1] == "! asked again (3 of 5): cut"
+
+
+async def test_a_dropped_reply_is_one_line_that_opens_to_what_was_shown() -> None:
+    async with running(60, 12, glyphs=ASCII) as host:
+        await host.feed(
+            ThinkingDelta("hm"),
+            TextDelta("half an"),
+            ToolUseDelta("c", "bash", 40),
+            ReplyDropped("the line was cut"),
+        )
+        assert host.rows[0] == "+ not kept: the line was cut  hm half an [bash: 40 bytes o~"
+        host.transcript.toggle(0)
+        await host.feed(TextDelta("again"))
+        assert host.text == (
+            "- not kept: the line was cut\n  hm\n\n  half an\n\n  [bash: 40 bytes of a call]\n\n  again"
+        )
+
+
+async def test_nothing_shown_and_dropped_is_nothing_said() -> None:
+    async with running(60, 6) as host:
+        await host.feed(ReplyDropped("nothing had arrived"))
+        assert host.text == ""
+
+
+async def test_a_failed_request_says_the_ways_out_and_is_said_once() -> None:
+    async with running(60, 10, glyphs=ASCII) as host:
+        await host.feed(
+            RequestFailed("overflow", "too long", ("go back (/revert)", "a larger model (/model)")),
+            TurnEnded("failed", 1, 2.0, "too long"),
+        )
+        assert host.text == "! too long\n  * go back (/revert)\n  * a larger model (/model)"
+        await host.feed(TurnEnded("failed", 1, 2.0, "something else"))
+        assert host.text.endswith("\n\n! something else")
+
+
+async def test_a_log_that_fails_and_recovers_is_told() -> None:
+    async with running(60, 10, glyphs=ASCII) as host:
+        await host.feed(
+            LogFailed("disk full", ("free space",)), TurnEnded("failed", 1, 1.0, "disk full"), LogRecovered()
+        )
+        assert host.rows[:4] == [
+            "! The session could not be written. disk full",
+            "  * free space",
+            "",
+            "  The session is written again.",
+        ]
+
+
+async def test_a_stopped_turn_says_so_and_leaves_no_call_running() -> None:
+    async with running(60, 8, glyphs=ASCII) as host:
+        await host.feed(
+            TextDelta("half"),
+            ToolUseDelta("w", "bash", 3),
+            ToolStarted("c", "bash", "make"),
+            TurnEnded("cancelled", 1, 1.0),
+        )
+        assert "no result" in host.rows[2]
+        assert "no result" in host.rows[3]
+        assert host.rows[4:6] == ["! Stopped.", ""]
+        await host.feed(ended(outcome="cancelled"))
+        assert state(host, 3) == "stopped", "a result that comes late still finds its call"
+
+
+async def test_notices_repairs_and_another_model_are_lines() -> None:
+    async with running(60, 8) as host:
+        await host.feed(
+            SessionOpened("s", "t", "/w", "m", False, 1000, True, ("a call was closed",)),
+            Notice("kept", "info"),
+            Notice("careful", "warning"),
+            Notice("broken", "error"),
+            ModelChanged("large", 1, False),
+        )
+        assert host.rows[:5] == [
+            "! a call was closed",
+            "  kept",
+            "! careful",
+            "! broken",
+            "  The next turn asks large.",
+        ]
+
+
+async def test_answers_to_questions_become_lines() -> None:
+    async with running(60, 8) as host:
+        approval = Question("a", "approval", "run?", call="c", rule="bash:make*")
+        await host.feed(Asked(approval), Answered("a", Answer("session")))
+        await host.feed(Asked(approval), Answered("a", Answer("always", rule="bash:make all")))
+        await host.feed(Asked(approval), Answered("a", Answer("no")))
+        await host.feed(Asked(Question("t", "text", "which port?")), Answered("t", Answer("answer", "8080")))
+        await host.feed(
+            Asked(Question("t", "text", "why?")),
+            Answered("t", Answer("dismissed")),
+            Answered("x", Answer("no")),
+        )
+        assert host.text == (
+            "  allowed for this session: bash:make*\n  allowed from now on: bash:make all\n  which port?: 8080"
+        )
+
+
+async def test_queued_words_show_when_they_are_delivered_inside_a_turn() -> None:
+    first, second = QueuedPrompt("1", "and the docs"), QueuedPrompt("2", "later", "turn")
+    async with running(60, 10) as host:
+        await host.feed(TurnStarted("u", 1, "go"), QueueChanged((first, second)))
+        await host.feed(QueueChanged((second,)), Appended("user", "r", 9), Weighed(1, 1, 0, "exact", 10))
+        assert host.rows[3] == "> and the docs"
+        before = host.text
+        await host.feed(QueueChanged(()), Appended("_checkpoint", "k", 10), Appended("user", "r2", 11))
+        await host.feed(StepStarted(1))
+        assert host.text == before, "a prompt of the next turn is shown by its turn"
+
+
+async def test_queued_words_that_were_taken_back_are_not_shown() -> None:
+    waiting = QueuedPrompt("1", "and the docs")
+    async with running(60, 10) as host:
+        await host.feed(ToolStarted("c", "bash", "make"), QueueChanged((waiting,)), QueueChanged(()))
+        await host.feed(Appended("user", "r", 9), ended(record="r"), StepStarted(2))
+        assert "docs" not in host.text
+        await host.feed(
+            QueueChanged((waiting,)),
+            QueueChanged(()),
+            TextDelta("x"),
+            Appended("user", "r", 9),
+            StepStarted(3),
+        )
+        assert "docs" not in host.text
+
+
+async def test_bursts_are_gathered_into_frames() -> None:
+    async with running(60, 10) as host:
+        frames = []
+        flush = host.transcript.flush
+
+        def counted() -> None:
+            frames.append(1)
+            flush()
+
+        host.transcript.flush = counted  # type: ignore[method-assign]
+        for _ in range(500):
+            host.transcript.feed(TextDelta("word "))
+        assert frames == [], "nothing is laid out while deltas pour in"
+        while host.transcript._frame is not None:
+            await host.pilot.pause(FRAME_S / 5)
+        assert len(frames) == 1
+        assert host.text.count("word") > 50
+
+
+async def test_a_terminal_that_does_not_keep_up_gets_no_new_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = 5
+    monkeypatch.setattr("tui_agent.ui.transcript.sheet._waiting_frames", lambda widget: waiting)
+    async with running(60, 10) as host:
+        await host.feed(Notice("early"))
+        host.transcript.feed(TextDelta("late"))
+        for _ in range(5):
+            await host.pilot.pause(FRAME_S)
+        assert host.text == "  early"
+        waiting = 0
+        while "late" not in host.text:
+            await host.pilot.pause(FRAME_S)
+
+
+async def test_the_app_has_one_widget_for_any_number_of_entries() -> None:
+    async with running(60, 10) as host:
+        for number in range(200):
+            await host.feed(TurnStarted("u", number, "go")) if number % 50 == 0 else None
+            host.transcript.feed(Notice(f"line {number}"))
+        await host.feed()
+        assert isinstance(host.app, Host)
+        assert len(list(host.transcript.query("*"))) == 0
