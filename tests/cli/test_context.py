@@ -244,13 +244,23 @@ def test_inspect_takes_the_samples_of_another_program(run: Inside, shop: Path) -
 
 def test_hostile_texts_are_shown_literally(run: Inside, shop: Path) -> None:
     made = session(shop, *(text for text in TEXTS.values() if text.strip()))
-    for action in ("show", "checkpoints", "tokens", "request"):
-        ended = run("context", action)
-        assert (ended.code, ended.err) == (0, "")
-        assert action == "request" or not acts(ended.out)
-    ended = run("inspect", str(made.path))
-    assert (ended.code, acts(ended.out)) == (0, [])
-    assert not check(run("context", "request").data)
+    shown = [run("context", action) for action in ("show", "checkpoints", "tokens")]
+    for ended in (*shown, run("inspect", str(made.path))):
+        assert (ended.code, ended.err, acts(ended.out)) == (0, "", [])
+
+
+def test_hostile_texts_make_a_valid_request_that_no_terminal_obeys(run: Inside, shop: Path) -> None:
+    session(shop, *(text for text in TEXTS.values() if text.strip() and len(text) < 2000))
+    ended = run("context", "request")
+    assert not check(ended.data)
+    assert not set(ended.out) & {chr(c) for c in [*range(10), *range(11, 32), *range(127, 160), 0x202E]}
+
+
+def test_a_request_that_does_not_fit_is_said_with_its_numbers(run: Inside, shop: Path) -> None:
+    session(shop, "word " * 500_000)
+    ended = run("context", "request")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (1, "", 1)
+    assert "200,000" in ended.err
 
 
 def test_the_real_command_does_the_same(shop: Path) -> None:
