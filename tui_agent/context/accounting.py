@@ -10,6 +10,7 @@ usages. All of it is a function of the log alone, so a fresh process finds the s
 from __future__ import annotations
 
 import math
+import threading
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ _LEARNED_FROM = 8
 """So many of the newest pairs of usages correct the estimator."""
 _LOOKED_AT = 32
 
+_UNKNOWN: dict[int, int] = {}
 _LEAST, _MOST = 0.5, 2.0
 """A difference is shared out if it is between these multiples of the estimates."""
 
@@ -62,6 +64,8 @@ class Accounting:
         self._bounds = array("Q")
         self._summed: tuple[int, int] = (-1, 0)
         self._weighed: tuple[int, Weight] | None = None
+        self._running: tuple[tuple[object, ...], int, int, int] = ((), 0, 0, 0)
+        self._lock = threading.Lock()
 
     # --- what is asked -------------------------------------------------------------------------------------------
 
@@ -142,10 +146,7 @@ class Accounting:
         log = self._log
         bound = -1 if usage is None else self._bounds[-1]
         produced = self._covered_answers(bound)
-        for at in range(bisect_right(log.visible, bound), len(log.visible)):
-            index = log.visible[at]
-            if index not in produced:
-                yield self._estimate(index, log.elided.get(index, ()))
+        yield from self._uncovered(bound, produced)
         touched = {
             target
             for event, name, targets in self._events_after(bound)
@@ -159,6 +160,22 @@ class Accounting:
         put_in_front = any(head.op == "prompt" and head.index > bound for head in log.heads)
         yield from self._changed(log.prompts, "content", bound, fresh=put_in_front)
         yield from self._changed(log.tools, "tools", bound)
+
+    def _uncovered(self, bound: int, produced: set[int]) -> Iterator[int]:
+        """The sum of the messages behind the boundary, if there are any; only new ones are looked at."""
+        log = self._log
+        key = (bound, len(log.elides), self._factor, self._estimator.model)
+        known, at, total, count = self._running
+        if known != key:
+            at, total, count = bisect_right(log.visible, bound), 0, 0
+        for place in range(at, len(log.visible)):
+            index = log.visible[place]
+            if index not in produced:
+                total += self._estimate(index, log.elided.get(index, ()))
+                count += 1
+        self._running = (key, len(log.visible), total, count)
+        if count:
+            yield total
 
     def _changed(self, indices: list[int], key: str, bound: int, *, fresh: bool = False) -> Iterator[int]:
         now = indices[-1] if indices else None
@@ -227,13 +244,15 @@ class Accounting:
 
     def _follow(self) -> None:
         """Take note of new usages: which records they cover, and what they teach the estimator."""
+        if self._counted != len(self._log.usages):
+            with self._lock:
+                self._take_note()
+
+    def _take_note(self) -> None:
         usages = self._log.usages
-        if self._counted == len(usages):
-            return
         fresh = usages.boundary[len(self._bounds) :]
         last = self._bounds[-1] if self._bounds else 0
         self._bounds.extend(islice(accumulate(fresh, max, initial=last), 1, None))
-        self._counted = len(usages)
         model = self._given or (str(self._parameters(usages[-1])[0] or "") if usages else "")
         if model != self._estimator.model:
             self._estimator = Estimator(model)
@@ -241,6 +260,7 @@ class Accounting:
         self._shares.clear()
         self._summed = (-1, 0)
         self._factor = self._learn(model)
+        self._counted = len(usages)
 
     def _learn(self, model: str) -> float:
         usages = self._log.usages
@@ -324,9 +344,10 @@ class Accounting:
 
     def _shares_of(self, pair: int) -> dict[int, int] | None:
         """The exact difference between two usages, shared out; None if it cannot be."""
-        if pair not in self._shares:
-            self._shares[pair] = self._share_out(pair)
-        return self._shares[pair]
+        shares = self._shares.get(pair, _UNKNOWN)
+        if shares is _UNKNOWN:
+            shares = self._shares[pair] = self._share_out(pair)
+        return shares
 
     def _share_out(self, pair: int) -> dict[int, int] | None:
         if not self._is_extension(pair):

@@ -15,7 +15,7 @@ from tui_agent.context import views
 from tui_agent.context.blobs import BlobStore, OutputStore
 from tui_agent.context.errors import ReadOnlyLog
 from tui_agent.context.projection import Damage, Projection
-from tui_agent.context.records import Record, Source, encode, now, ulid
+from tui_agent.context.records import Record, Source, encode
 from tui_agent.context.writer import Cause, Keep, Writer
 from tui_agent.messages.blocks import Block, Message, text_block
 
@@ -77,6 +77,8 @@ class Context:
         read_only: bool = False,
     ) -> None:
         self.path = Path(path)
+        if self.path.is_symlink():
+            self.path = self.path.resolve()
         self.read_only = read_only
         self._writer = Writer(
             self.path,
@@ -133,25 +135,23 @@ class Context:
         return self._log.record(self._index(name))
 
     def _index(self, name: str) -> int:
-        index = self._log.index.get(name)
-        if index is None:
-            raise ValueError(f"There is no record {name!r} in this context.")
-        return index
+        return self._log.find(name)
 
     def find(self, text: str) -> list[Record]:
         """The records a person may mean: the one of that id or line (`17`, `#17`), else all whose id begins so."""
         log = self._log
-        if (index := log.index.get(text)) is not None:
-            return [log.record(index)]
         number = text.removeprefix("#")
-        if number.isdecimal():
+        if number.isdecimal() and number.isascii():
             return [record for record in views.records(log) if record.line == int(number)]
-        return [log.record(index) for name, index in log.index.items() if text and name.startswith(text)]
+        try:
+            return [log.record(log.find(text))]
+        except ValueError:
+            return [log.record(index) for name, index in log.index.items() if text and name.startswith(text)]
 
     def usages(self) -> Iterator[Mapping[str, Any]]:
         """The bodies of the `_usage` records, in order."""
         log = self._log
-        return (log.body(usage.index) for usage in tuple(log.usages))
+        return (log.body(index) for index in tuple(log.usages.index_))
 
     def before(self, record: str) -> Past:
         """The context as it stood just before a record was appended, to see what was sent then.
@@ -332,7 +332,7 @@ class Context:
     ) -> list[Record]:
         """Append messages in API form, all in one write; `fields` (origin, meta, sources, ...) go into each record.
 
-        A record gets an id and a time unless the message or `fields` name them.
+        A record gets an id and a time unless the message or `fields` give them.
 
         Raises:
             ValueError: a role that is not user or assistant, or content that is neither text nor blocks.
@@ -381,7 +381,7 @@ class Context:
         """
         await self._writer.ready()
         number = self._log.next_checkpoint
-        body = {"role": "_checkpoint", "id": number, "uid": ulid(), "at": now(), "turn": turn}
+        body = {"role": "_checkpoint", "id": number, "turn": turn}
         bodies: list[Mapping[str, Any]] = [body]
         if add_user_message:
             words = {"role": "user", "content": [text_block(f"<system>CHECKPOINT {number}</system>")]}
@@ -404,7 +404,7 @@ class Context:
             raise ValueError("There is nothing to elide: no items were given.")
         for item in named:
             self._check_item(item)
-        return await self.append({"role": "_elide", "id": ulid(), "by": by, "reason": reason, "items": named})
+        return await self.append({"role": "_elide", "by": by, "reason": reason, "items": named})
 
     def _check_item(self, item: dict[str, Any]) -> None:
         index = self._index(str(item.get("record")))
@@ -573,7 +573,7 @@ class Context:
             NoSuchBackup: there is no such backup.
         """
         log = self._log
-        if isinstance(which, str) and which not in log.index:
+        if isinstance(which, str) and which.endswith(self.path.suffix):
             file = kept.find_backup(self.path, which)
             return views.history(await self._writer.look(lambda: Projection.load(Source(file))))
         cut = log.checkpoints[log.find_checkpoint(which)]
@@ -607,8 +607,7 @@ def _message_body(message: Mapping[str, Any] | Message, fields: Mapping[str, Any
         or (isinstance(content, Sequence) and all(isinstance(block, Mapping) for block in content))
     ):
         raise ValueError("A message's content is text or a list of blocks.")
-    ident, at = body.pop("id", None), body.pop("at", None)
-    return {**body, "id": ident or ulid(), "at": at or now()}
+    return body
 
 
 def _tools(log: Projection) -> list[dict[str, Any]] | None:

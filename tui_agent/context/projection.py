@@ -271,7 +271,7 @@ class Projection:
                         for part in content:
                             if part.type in KIMI_PARTS:
                                 kimi = True
-                    elif content:
+                    elif content is not None:
                         count = 1
                     if kimi:
                         role, count, origin = self._kimi(line)
@@ -336,7 +336,7 @@ class Projection:
         role = body.get("role")
         content = body.get("content")
         origin = body.get("origin")
-        blocks = len(content) if isinstance(content, list) else (1 if content else 0)
+        blocks = len(content) if isinstance(content, list) else int(content is not None)
         return (
             "assistant" if role == "assistant" else "user",
             blocks,
@@ -618,7 +618,7 @@ class Projection:
                 other._apply_restore(index, name, self.restored[index])
             else:
                 other._apply_elide(index, name, targets)
-        other._same = _counted(other.ids)
+        other._same = _counted(other.ids) if self._same else {}
         if count:
             other.next_line = self.lines[count - 1] + 1
             other.size = min(self.starts[count - 1] + self.lengths[count - 1] + 1, self.size)
@@ -651,6 +651,21 @@ class Projection:
     def id(self, index: int) -> str:
         name = self.ids[index]
         return name if name is not None else digest_id(self.raw(index), self.lines[index])
+
+    def find(self, name: str) -> int:
+        """The index of the line of that id.
+
+        Raises:
+            ValueError: there is none.
+        """
+        index = self.index.get(name)
+        if index is None:
+            digits = name.rpartition("-")[2]
+            if name.startswith("L") and digits.isascii() and digits.isdigit() and len(digits) < 16:
+                index = bisect_left(self.lines, int(digits))
+            if index is None or index >= len(self) or self.id(index) != name:
+                raise ValueError(f"There is no record {name!r} in this context.")
+        return index
 
     def raw(self, index: int) -> bytes:
         return self.source.read(self.starts[index], self.lengths[index]) if self.source else b""
@@ -686,7 +701,7 @@ class Projection:
         content = self.body(index).get("content")
         blocks: list[Block]
         if isinstance(content, str):
-            blocks = [text_block(content)] if content else []
+            blocks = [text_block(content)]
         else:
             blocks = list(content) if isinstance(content, list) else []
         return elide(blocks, elisions) if elisions else blocks

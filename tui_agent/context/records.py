@@ -148,6 +148,23 @@ def decode(line: bytes) -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
+def complete(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy that has what a new record of its role needs to be named: id and time, or uid and time."""
+    fields = dict(body)
+    role = fields.get("role")
+    if role == "_checkpoint":
+        fields.setdefault("uid", ulid())
+    elif role in ("user", "assistant", "_elide") and not _is_name(fields.get("id")):
+        fields["id"] = ulid()
+    if role in ("user", "assistant", "_checkpoint") and not isinstance(fields.get("at"), str):
+        fields["at"] = now()
+    return fields
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
 def encode(body: Mapping[str, Any]) -> bytes:
     """The record as a line, with its newline. Lone surrogates are replaced, NaN and infinities become null.
 
@@ -286,7 +303,8 @@ class Source:
     __slots__ = ("descriptor",)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # Without O_NONBLOCK a named pipe in the place of the file would be waited for.
+        self.descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def __del__(self) -> None:
         descriptor = getattr(self, "descriptor", None)

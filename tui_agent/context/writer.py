@@ -20,7 +20,7 @@ from tui_agent.context.errors import ContextError, NothingToUndo, ReadOnlyLog
 from tui_agent.context.lease import Lease
 from tui_agent.context.log import Durability, Log
 from tui_agent.context.projection import Projection
-from tui_agent.context.records import Damaged, Record, Source, encode, now, parse
+from tui_agent.context.records import Damaged, Record, Source, complete, encode, now, parse
 from tui_agent.context.rotate import Digest, Kept, Piece, Rewrite, backups_of, sweep
 
 T = TypeVar("T")
@@ -203,8 +203,9 @@ class Writer:
         return records
 
     def _write(self, bodies: Sequence[Mapping[str, Any]]) -> list[Record]:
-        lines = [self._line(body) for body in bodies]
-        ids = [body["id"] for body in bodies if isinstance(body.get("id"), str)]
+        completed = [complete(body) for body in bodies]
+        lines = [self._line(body) for body in completed]
+        ids = [name for body in completed if isinstance(name := body.get("id", body.get("uid")), str)]
         if len(set(ids)) < len(ids) or any(name in self.projection.index for name in ids):
             raise ValueError(f"A record with the id {', '.join(ids)} is there already; ids are made once.")
         offset = self.log.append(b"".join(lines))
@@ -237,7 +238,7 @@ class Writer:
 
     async def rotate(self, lines: Iterable[Record | Mapping[str, Any]], keep: Keep, cause: Cause) -> Backup:
         """Rewrite: what `keep` says in front, then `lines`, what `keep` says behind, then the head record."""
-        new = list(lines)
+        new = [item if isinstance(item, Record) else complete(item) for item in lines]
         async with self._rotating:
             if keep.after is None:
                 async with self._gate:
@@ -249,7 +250,7 @@ class Writer:
                 await self._settle_disk()
             return await self._rotate(new, keep, cause)
 
-    async def _rotate(self, new: list[Record | Mapping[str, Any]], keep: Keep, cause: Cause) -> Backup:
+    async def _rotate(self, new: list[Record | dict[str, Any]], keep: Keep, cause: Cause) -> Backup:
         if keep.generation is not None and keep.generation != self.generation:
             raise ContextError(f"{self.path} was rewritten meanwhile; the {cause.op} was not carried out.")
         lines = [item.raw + b"\n" if isinstance(item, Record) else self._line(item) for item in new]
