@@ -81,8 +81,6 @@ def test_the_newest_note_counts(file: Path) -> None:
     assert reads.changed(file)
     reads.note(file, b"one")
     assert not reads.changed(file)
-    reads.forget(file)
-    assert not reads.known(file)
 
 
 def test_the_stale_ones_are_listed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -193,10 +193,14 @@ def proposal(command: str) -> str:
         parts = split(command)
     except NotPlain:
         return ""
-    if not parts:
-        return ""
+    pattern = _proposed(command, parts) if parts else ""
+    # a rule is one line of a file
+    return pattern if not any(ord(character) < 32 for character in pattern) else ""
+
+
+def _proposed(command: str, parts: Sequence[Part]) -> str:
     if len(parts) > 1:
-        return "" if "\n" in command.strip() else exactly(command.strip())
+        return exactly(command.strip())
     words = parts[0].words
     text = parts[0].text
     program = Path(words[0]).name

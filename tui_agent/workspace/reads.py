@@ -40,11 +40,6 @@ class Reads:
         with self._lock:
             self._seen[path] = _Seen(digest, _signature(status))
 
-    def forget(self, path: Path) -> None:
-        """The model no longer knows that file."""
-        with self._lock:
-            self._seen.pop(path, None)
-
     def known(self, path: Path) -> bool:
         """True if the model has read or written that file."""
         return path in self._seen
