@@ -260,11 +260,10 @@ class Writer:
         front = _pieces(old, 0, cut) + lines
         try:
             if keep.after is None:
-                base, _ = await asyncio.gather(
-                    _in_thread(lambda: _based(old.prefix(cut), lines)),
-                    _in_thread(lambda: rewrite.build(front)),
+                meaning = await _both(
+                    lambda: self._meaning(old.prefix(cut), lines), lambda: rewrite.build(front)
                 )
-                return await self._commit(rewrite, cause, [], base)
+                return await self._commit(rewrite, cause, [], meaning)
             await _in_thread(lambda: rewrite.build(front))
             async with self._gate:
                 first = _first_at(old, keep.after)
@@ -290,12 +289,20 @@ class Writer:
             rewrite = Rewrite(self.log, self._digest)
             try:
                 await self._settle_disk()
-                await _in_thread(lambda: rewrite.build(pieces))
-                return await self._commit(
-                    rewrite, Cause(op, figures={"restored": name}), [], _based(other, []), leads
-                )
+                meaning = await _both(lambda: self._meaning(other, []), lambda: rewrite.build(pieces))
+                return await self._commit(rewrite, Cause(op, figures={"restored": name}), [], meaning, leads)
             finally:
                 rewrite.abandon()
+
+    def _meaning(self, base: Projection, lines: list[bytes]) -> tuple[Projection, Accounting] | None:
+        """What a new file means that begins with that of `base` and goes on with `lines`; None if it has to be read."""
+        if not base.is_compact:
+            return None
+        for line in lines:
+            base.extend(line[:-1], base.size)
+        accounting = Accounting(base, self._model)
+        accounting.weigh()
+        return base, accounting
 
     def _lead(self, op: str) -> str:
         head = self.projection.head
@@ -317,10 +324,10 @@ class Writer:
         rewrite: Rewrite,
         cause: Cause,
         tail: list[Piece],
-        base: Projection | None,
+        meaning: tuple[Projection, Accounting] | None,
         leads: tuple[str | None, str | None] = _OWN,
     ) -> Backup:
-        """Swap. `base` is what the new file means without its head, None if it has to be read. `leads` are the names
+        """Swap. `meaning` is what the new file means without its head, None if it has to be read. `leads` are the names
         under undo and redo, _KEPT for the backup being made."""
         old = self.projection
         tokens = 0
@@ -338,13 +345,13 @@ class Writer:
             kept, source, at = rewrite.commit(tail, first, head)
             try:
                 self._hash(source, at)
-                if base is None:
+                if meaning is None:
                     projection = Projection.load(source)
+                    accounting = Accounting(projection, self._model)
                 else:
-                    projection = base
+                    projection, accounting = meaning
                     projection.source = source
                     projection.extend(written[0][:-1], at)
-                accounting = Accounting(projection, self._model)
                 accounting.weigh()
             except BaseException:
                 self._restored = False
@@ -474,15 +481,6 @@ def _whole(projection: Projection) -> list[Piece]:
     return [(source, 0, projection.size), *([b"\n"] if projection.torn else [])]
 
 
-def _based(base: Projection, lines: list[bytes]) -> Projection | None:
-    """What a new file that begins with that of `base` and goes on with `lines` means; None if it has to be read."""
-    if not base.is_compact:
-        return None
-    for line in lines:
-        base.extend(line[:-1], base.size)
-    return base
-
-
 def _names(projection: Projection, cut: int, new: Sequence[Record | Mapping[str, Any]]) -> set[str]:
     """The ids that the new file has in front of its tail."""
     names = {name for name in projection.ids[:cut] if name is not None}
@@ -527,6 +525,16 @@ async def _finish(work: Callable[[], T]) -> tuple[T, asyncio.CancelledError | No
         except asyncio.CancelledError as error:
             cancelled = error
     return future.result(), cancelled
+
+
+async def _both(one: Callable[[], T], other: Callable[[], None]) -> T:
+    """Two things at once, each in a thread and both to their end; what the first gives."""
+    first, second = await asyncio.gather(_in_thread(one), _in_thread(other), return_exceptions=True)
+    if isinstance(second, BaseException):
+        raise second
+    if isinstance(first, BaseException):
+        raise first
+    return first
 
 
 async def _in_thread(work: Callable[[], T]) -> T:
