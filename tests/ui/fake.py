@@ -15,6 +15,7 @@ from typing import Any
 
 from tui_agent import events as said
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.literal import clean
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import Tokens
 
@@ -143,7 +144,7 @@ class FakeContext:
     # --- how a test fills it
 
     def line(self, body: Mapping[str, Any] | bytes, damaged: str | None = None) -> Record:
-        raw = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+        raw = body if isinstance(body, bytes) else clean(json.dumps(body, ensure_ascii=False)).encode()
         number = len(self.records) + 1
         fields = {} if damaged else json.loads(raw)
         role = str(fields.get("role", ""))

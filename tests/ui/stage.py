@@ -119,7 +119,7 @@ async def stage(
     """Run the app until its session is attached."""
     sessions: list[FakeSession] = []
     app = app_with(tmp_path, prepare=prepare, settings=settings, sessions=sessions)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         made = Stage(app, pilot, sessions)
         await made.until(lambda: made.chat.session is not None, "the session")
         await made.settle()

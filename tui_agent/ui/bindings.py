@@ -231,11 +231,12 @@ class Keys:
 def screen_bindings() -> list[Binding]:
     """The bindings of the chat screen, one per action that can be changed, plus the letters after the leader.
 
-    They come before the focused widget's own keys: a text area has a meaning for F6, F7, ctrl+x and ctrl+z too.
+    An action without a direct key has a binding too, on a key that no terminal sends: `[keys]` may give it one. They
+    come before the focused widget's own keys: a text area has a meaning for F6, F7, ctrl+x and ctrl+z too.
     """
     made = [
         Binding(
-            ",".join(action.keys),
+            ",".join(action.keys) or f"unset+{action.id}",
             f"act('{action.id}')",
             action.words,
             show=False,
@@ -243,7 +244,7 @@ def screen_bindings() -> list[Binding]:
             id=action.id,
         )
         for action in ACTIONS
-        if action.keys and not action.fixed
+        if not action.fixed
     ]
     made += [
         Binding(key, f"after_leader('{key}')", show=False, priority=True)

@@ -96,7 +96,9 @@ async def test_an_edited_command_is_shown_again_and_run_as_edited(tmp_path: Path
     async with stage(tmp_path) as made:
         await _ask(made, body="rm -r build")
         await made.press("e")
-        await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.words == "rm -r build")
+        await made.until(
+            lambda: made.chat.dock.card is not None and made.chat.dock.card.words == "rm -r build"
+        )
         await made.type("/tmp")
         await made.press("enter")
         await made.until(lambda: "$ rm -r build/tmp" in made.text and "as edited by you" in made.text)

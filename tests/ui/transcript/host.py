@@ -15,6 +15,7 @@ import tui_agent
 from tui_agent.events import Event
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.ui import themes
+from tui_agent.ui.transcript import code
 from tui_agent.ui.transcript.view import Transcript
 
 STYLES = Path(tui_agent.__file__).parents[1] / "styles" / "transcript.tcss"
@@ -81,12 +82,15 @@ class Running:
 
 
 @asynccontextmanager
-async def running(width: int = 80, height: int = 24, **options: Any) -> Iterator[Running]:
-    """An app of that size with an empty transcript, its highlighter loaded."""
+async def running(
+    width: int = 80, height: int = 24, *, cold: bool = False, **options: Any
+) -> Iterator[Running]:
+    """An app of that size with an empty transcript, its highlighter loaded unless it is to be `cold`."""
+    if not cold:
+        code.warm()
     transcript = Transcript(**options)
     app = Host(transcript)
     async with app.run_test(size=(width, height)) as pilot:
-        await app.workers.wait_for_complete()
         await pilot.pause()
         yield Running(app, pilot, transcript)
 

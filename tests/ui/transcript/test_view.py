@@ -15,6 +15,7 @@ from tui_agent.events import (
     TurnStarted,
 )
 from tui_agent.ui.themes import ASCII
+from tui_agent.ui.transcript import code
 from tui_agent.ui.transcript.entries import Answer, ToolCall
 
 DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
@@ -377,6 +378,28 @@ async def test_a_theme_and_the_highlighter_change_colours_and_nothing_else() -> 
             host.app.theme = theme
             await host.pilot.pause()
             assert host.rows == rows
+
+
+async def test_code_shows_plain_at_once_and_coloured_when_the_highlighter_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(code, "_warm", False)
+    async with running(60, 12, cold=True) as host:
+        await host.feed(TextDelta("```python\nif x: pass\n```\n\n"))
+
+        def colours() -> int:
+            return len(
+                {
+                    part.style.color
+                    for part in host.transcript.render_line(0)
+                    if part.style and part.text.strip()
+                }
+            )
+
+        assert (host.rows[0], colours()) == ("    if x: pass", 1)
+        while colours() == 1:
+            await host.pilot.pause(0.02)
+        assert host.rows[0] == "    if x: pass"
 
 
 async def test_it_works_before_it_has_a_size() -> None:

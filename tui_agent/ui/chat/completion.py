@@ -35,12 +35,16 @@ ListFiles = Callable[[Path], Iterator[Path]]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One completion: what replaces the word, how it is shown, one line of help. `whole`: nothing need follow it."""
+    """One completion: what replaces the word, how it is shown, one line of help.
+
+    `whole`: nothing need follow it. `names` are all the words that mean it already.
+    """
 
     text: str
     label: str
     words: str = ""
     whole: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,8 @@ def matching_commands(typed: str, commands: Sequence[Listed]) -> list[Candidate]
         words = command.words + (f" (also{also})" if also else "")
         label = f"/{command.name} {command.argument}".rstrip()
         tail = " " if command.argument else ""
-        found.append(Candidate(f"/{command.name}{tail}", label, words, whole=not command.argument))
+        names = (command.name, *command.names)
+        found.append(Candidate(f"/{command.name}{tail}", label, words, not command.argument, names))
     return found
 
 

@@ -158,7 +158,7 @@ class Composer(TextArea):
         elif key == "tab" and candidate is not None:
             self.complete(candidate)
         elif key == "enter" and candidate is not None and word is not None:
-            complete = word.kind == "command" and f"/{word.typed}" == candidate.text.rstrip()
+            complete = word.kind == "command" and word.typed in candidate.names
             if not complete:
                 self.complete(candidate)
             if word.kind == "command" and candidate.whole:

@@ -1,0 +1,44 @@
+"""The last line: at most six entries, never a cut word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui_agent.ui.footer import MOST, Entry, fitting, line, rows
+
+ENTRIES = [
+    Entry("Tab", "answer", "a", rank=0),
+    Entry("^c", "stop", "b", rank=0),
+    Entry("^x g", "jump back", "c", rank=0),
+    Entry("^x i", "inspect", "d", rank=2),
+    Entry("^x u", "undo", "e", rank=3),
+    Entry("?", "keys", "f", right=True),
+    Entry("^p", "commands", "g", right=True),
+]
+
+
+@pytest.mark.parametrize("width", range(10, 130))
+def test_no_word_is_ever_cut_and_no_more_than_six_are_shown(width: int) -> None:
+    text = line(ENTRIES, width).plain
+    kept = fitting(ENTRIES, width)
+    assert len(kept) <= MOST
+    assert len(text) <= max(width, 1)
+    for entry in ENTRIES:
+        shown = f"{entry.key} {entry.words}"
+        assert (shown in text) == (entry in kept)
+
+
+def test_the_way_back_stays_longest() -> None:
+    kept = [entry.words for entry in fitting(ENTRIES, 42)]
+    assert "jump back" in kept and "stop" in kept and "answer" in kept
+    assert "undo" not in kept
+
+
+def test_entries_of_the_right_edge_stand_there() -> None:
+    assert line(ENTRIES[:3] + ENTRIES[5:], 80).plain.endswith("? keys  ^p commands")
+
+
+def test_letters_break_into_rows_between_entries() -> None:
+    made = rows([Entry(letter, "some words", "") for letter in "abcdefghij"], 40)
+    assert len(made) == 5
+    assert all(sum(entry.cells + 2 for entry in row) <= 40 for row in made)

@@ -1,0 +1,257 @@
+"""The inspector: what is on disk, where one can go back to, what every rewrite left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.ui.fake import FakeSession, conversation
+from tests.ui.stage import Stage, stage
+from tui_agent import events as said
+from tui_agent.messages.blocks import text_block
+from tui_agent.ui.inspector.panel import Panel
+
+WIDE = (120, 36)
+
+
+async def _open(made: Stage, tab: int = 0) -> Panel:
+    await made.press("ctrl+x", "i")
+    await made.until(
+        lambda: made.chat.panel is not None and made.chat.panel.has_focus_within, "the inspector"
+    )
+    panel = made.chat.panel
+    assert panel is not None
+    for _ in range(tab):
+        await made.press("right")
+        await made.settle()
+    return panel
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
+async def test_every_line_of_the_log_stands_in_its_place_damaged_ones_too(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    def fill(session: FakeSession) -> None:
+        session.context.line({"role": "_system_prompt", "content": "You are an agent."})
+        session.context.line(b"{torn", damaged="it is not JSON")
+        session.context.say("user", text_block("hello"))
+
+    async with stage(tmp_path, size=size, prepare=fill) as made:
+        await _open(made)
+        rows = [line[line.rindex("▏") :] if "▏" in line else line for line in made.lines]
+        at = [next(i for i, row in enumerate(rows) if words in row) for words in ("prompt", "damaged", "you")]
+        assert at == sorted(at)
+        assert "it is not JSON" in rows[at[1]]
+        assert "hello" in rows[at[2]]
+        assert "1 damaged" in made.text
+
+
+async def test_it_is_beside_a_wide_chat_and_over_a_narrow_one(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made)
+        assert panel.size.width >= 42
+        assert made.chat.transcript.size.width >= 72
+        await made.pilot.resize_terminal(100, 36)
+        await made.settle()
+        assert panel.has_class("-over")
+        assert made.chat.transcript.size.width == 100
+        await made.press("escape")
+        await made.until(lambda: made.chat.panel is None, "it closed")
+
+
+async def test_enter_shows_a_record_as_it_reads_and_as_it_is_on_disk(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(80, 50)) as made:
+        await _open(made)
+        await made.press("home", "down", "down", "enter")
+        await made.until(lambda: "as it is on disk" in made.text, "the detail")
+        for words in (
+            "line 3",
+            "offset",
+            "id r3",
+            "as it reads",
+            "question 1",
+            '"role": "user"',
+            "after checkpoint 0",
+        ):
+            assert words in made.text, words
+        await made.press("down", "down")
+        await made.until(lambda: "read_file" in made.text and "line 5" in made.text, "the next ones")
+        await made.press("escape")
+        await made.settle()
+        assert "as it is on disk" not in made.text
+        assert made.chat.panel is not None
+
+
+async def test_slash_filters_by_words_and_escape_shows_all_again(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made)
+        count = len(panel.tab.rows)
+        await made.press("slash")
+        await made.type("json flag")
+        await made.until(lambda: 0 < len(panel.tab.rows) < count, "the filtered rows")
+        await made.press("enter")
+        await made.settle()
+        assert panel.tab.rows.has_focus
+        await made.press("slash", "escape")
+        await made.until(lambda: len(panel.tab.rows) == count, "all rows")
+
+
+async def test_a_record_is_pinned_left_out_and_brought_back(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(160, 36)) as made:
+        panel = await _open(made)
+        record = made.session.context.records[panel.tab.rows.cursor].id
+        await made.press("p")
+        await made.until(lambda: "pinned: " in made.text)
+        await made.press("p")
+        await made.until(lambda: "pinned: " not in made.text)
+        await made.press("e")
+        await made.until(lambda: "left out: " in made.text)
+        await made.press("b")
+        await made.until(lambda: made.session.performed[-1] == ("unelide", record))
+        assert made.session.performed == [
+            ("pin", record),
+            ("unpin", record),
+            ("elide", record),
+            ("unelide", record),
+        ]
+        await made.until(lambda: "about 690 tokens" in made.text, "what leaving out did")
+
+
+async def test_records_follow_the_log_and_keep_the_chosen_row(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made)
+        rows = panel.tab.rows
+        await made.press("home")
+        context = made.session.context
+        for number in range(50):
+            record = context.line({"role": "user", "content": f"word {number}"})
+            made.session.emit(said.Appended("user", record.id, record.line))
+        await made.until(lambda: len(rows) == len(context.records), "the new rows")
+        assert rows.cursor == 0
+        assert rows.scroll_offset.y == 0
+
+
+async def test_checkpoints_show_turns_first_and_enter_opens_the_jump_card(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        await _open(made, tab=1)
+        await made.until(lambda: "2 turns, 2 steps" in made.text)
+        rows = [line[line.rindex("▏") :] for line in made.lines if "▏" in line]
+        order = [
+            next(i for i, row in enumerate(rows) if words in row)
+            for words in ("add a --json", "question 1", "a step of 2")
+        ]
+        assert order == sorted(order)
+        await made.press("down", "enter")
+        await made.until(lambda: made.chat.jump is not None and "go back to before" in made.text)
+        await made.press("enter")
+        await made.until(lambda: made.session.performed == [("revert", "0")])
+
+
+async def test_a_step_can_be_jumped_to_as_well(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        await _open(made, tab=1)
+        await made.until(lambda: "2 turns, 2 steps" in made.text)
+        await made.press("end", "up", "enter")
+        await made.until(lambda: made.chat.jump is not None and "a step of the turn" in made.text)
+        await made.press("enter")
+        await made.until(lambda: made.session.performed == [("revert", "3")])
+
+
+async def test_backups_say_what_made_them_and_are_previewed_restored_and_pinned(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        conversation(session.context, 3)
+        session.context.rewrite("revert", 8)
+        session.context.rewrite("clear", 8)
+
+    async with stage(tmp_path, size=(200, 50), prepare=fill) as made:
+        await _open(made, tab=2)
+        await made.until(lambda: "2 backups, 36 KB; none is deleted by itself" in made.text, made.text)
+        for words in ("context_2.jsonl", "clear", "context_1.jsonl", "revert", "18 KB", "18,734"):
+            assert words in made.text, words
+        await made.press("enter")
+        await made.until(lambda: made.text.count("question 1") >= 2, "the preview")
+        await made.press("p")
+        await made.until(lambda: ("keep", "context_2.jsonl") in made.session.performed)
+        await made.press("r")
+        await made.until(lambda: ("restore", "context_2.jsonl") in made.session.performed)
+        await made.until(lambda: "context_2.jsonl is the history again" in made.text)
+
+
+async def test_a_backup_that_is_gone_says_so_and_offers_nothing(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        session.context.rewrite("revert", 0).exists = False
+
+    async with stage(tmp_path, size=(120, 36), prepare=fill) as made:
+        await _open(made, tab=2)
+        await made.until(lambda: "gone" in made.text)
+        assert "restore" not in made.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("tab", "words"), [(0, "Nothing is on disk yet"), (1, "No checkpoint yet"), (2, "No backup yet")]
+)
+async def test_an_empty_tab_says_what_fills_it(tab: int, words: str, tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36), prepare=lambda session: None) as made:
+        await _open(made, tab=tab)
+        await made.until(lambda: words in made.text)
+
+
+async def test_a_read_only_session_offers_no_change(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        conversation(session.context)
+        session.read_only = "the session is open elsewhere"
+
+    async with stage(tmp_path, size=WIDE, prepare=fill) as made:
+        await _open(made)
+        assert "leave out" not in made.lines[-1]
+        await made.press("e", "p")
+        await made.settle()
+        assert made.session.performed == []
+        assert "read-only" in made.lines[0]
+
+
+async def test_a_click_on_a_tab_shows_it(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        await _open(made)
+        row = next(i for i, line in enumerate(made.lines) if "Checkpoints" in line)
+        await made.pilot.click(offset=(made.lines[row].index("Checkpoints") + 2, row))
+        await made.until(lambda: "2 turns, 2 steps" in made.text)
+
+
+async def test_a_giant_record_is_shown_in_part(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        session.context.say("user", text_block("x" * 3_000_000))
+
+    async with stage(tmp_path, size=WIDE, prepare=fill) as made:
+        await _open(made)
+        await made.press("enter")
+        await made.until(lambda: "3.0 MB" in made.text)
+
+
+ODD: list[tuple[str, Callable[[], bytes]]] = [
+    ("content is null", lambda: json.dumps({"role": "user", "content": None}).encode()),
+    ("blocks of unknown type", lambda: json.dumps({"role": "user", "content": [{"type": "hologram"}]}).encode()),
+    ("tools are no list", lambda: json.dumps({"role": "_tools", "tools": 7}).encode()),
+    ("usage without figures", lambda: json.dumps({"role": "_usage"}).encode()),
+    ("unknown meta record", lambda: json.dumps({"role": "_aura", "glow": 1}).encode()),
+    ("nested results", lambda: json.dumps({"role": "user", "origin": "tool", "content": [
+        {"type": "tool_result", "is_error": True, "content": [{"type": "text", "text": "deep"}, {"type": "image"}]}]}).encode()),
+]  # fmt: skip
+
+
+async def test_records_of_odd_shapes_are_shown_and_opened(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        for _, raw in ODD:
+            session.context.line(raw())
+
+    async with stage(tmp_path, size=WIDE, prepare=fill) as made:
+        await _open(made)
+        await made.press("home", "enter")
+        for _ in ODD:
+            await made.press("down")
+            await made.settle()
+        assert "error: deep" in made.text
+        assert "aura" in made.text
