@@ -13,8 +13,9 @@ from typing import Any
 from tui_agent import paths
 from tui_agent.cli.context import find_target
 from tui_agent.cli.describe import repairs_of
+from tui_agent.cli.failures import Failed
 from tui_agent.cli.findings import Finding, Level, private
-from tui_agent.cli.report import Failed, size, tokens
+from tui_agent.cli.report import size, tokens
 from tui_agent.context import Context, ContextError
 from tui_agent.messages.exchange import open_calls
 from tui_agent.messages.lint import repairs

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.cli.describe import repairs_of
-from tui_agent.cli.report import Failed, complain, say, say_json, tokens
+from tui_agent.cli.failures import Failed
+from tui_agent.cli.report import complain, say, say_json, tokens
 from tui_agent.cli.views import VIEWS, Target, View, everything
 from tui_agent.context import Context, ContextError
 from tui_agent.sessions.catalog import Catalog

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from tui_agent import __version__, paths
 from tui_agent.cli.checkup import examine
+from tui_agent.cli.failures import Failed
 from tui_agent.cli.findings import Finding, Level, private
-from tui_agent.cli.report import Failed, say, size
+from tui_agent.cli.report import say, size
 from tui_agent.literal import one_line
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError

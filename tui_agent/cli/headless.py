@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.cli.report import Failed, complain, say, say_json
+from tui_agent.cli.failures import Failed
+from tui_agent.cli.report import complain, say, say_json
 from tui_agent.commands import CommandError
 from tui_agent.events import (
     Answer,

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tui_agent import __version__
+from tui_agent.cli.failures import CommandLineError, Failed, Usage
 
 COMMANDS = ("sessions", "inspect", "context", "doctor")
 
@@ -90,8 +91,6 @@ def _run(argv: list[str]) -> int:
         options = _PARSERS[command]().parse_args(argv if command is None else argv[1:])
     except SystemExit as end:  # argparse has printed what it had to say
         return int(end.code or 0)
-    from tui_agent.cli.report import Failed, Usage, complain
-
     try:
         workspace = _workspace(options.dir if command is None else place)
         if command is None:
@@ -109,12 +108,12 @@ def _run(argv: list[str]) -> int:
         from tui_agent.cli import doctor
 
         return doctor.run(options, workspace)
-    except Usage as error:
-        complain(f"{error} (tui-agent {command + ' ' if command else ''}--help)")
-        return _USAGE
-    except Failed as error:
-        complain(str(error))
-        return _FAILED
+    except CommandLineError as error:
+        from tui_agent.cli.report import complain
+
+        hint = f" (tui-agent {command + ' ' if command else ''}--help)" if isinstance(error, Usage) else ""
+        complain(f"{error}{hint}")
+        return error.code
 
 
 def _split(argv: list[str]) -> tuple[str | None, list[str]]:
@@ -125,8 +124,6 @@ def _split(argv: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _workspace(place: str | None) -> Path:
-    from tui_agent.cli.report import Failed, Usage
-
     try:
         folder = Path(place).expanduser() if place is not None else Path.cwd()
         folder = folder.resolve(strict=True)
@@ -144,7 +141,6 @@ def _workspace(place: str | None) -> Path:
 
 def _talk(options: argparse.Namespace, workspace: Path) -> int:
     """The screen, or one prompt without it."""
-    from tui_agent.cli.report import Failed, Usage
     from tui_agent.settings.load import load
     from tui_agent.settings.schema import SettingsError
 

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from tui_agent.cli.failures import Failed
 from tui_agent.literal import one_line, visible
 
 _PLAIN_WIDTH = 160
@@ -34,14 +35,6 @@ _GAP = "  "
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 _MARKS = {"exact": "", "reconciled": "≃", "estimated": "~"}
-
-
-class Failed(Exception):
-    """The command could not be carried out; the message is for the person who gave it. Exit code 1."""
-
-
-class Usage(Exception):
-    """The command line is wrong; the message says how. Exit code 2."""
 
 
 @dataclass(frozen=True, slots=True)

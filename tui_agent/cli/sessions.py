@@ -6,19 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.cli.report import (
-    Column,
-    Failed,
-    Usage,
-    confirm,
-    home_short,
-    say,
-    say_json,
-    size,
-    table,
-    tokens,
-    when,
-)
+from tui_agent.cli.failures import Failed, Usage
+from tui_agent.cli.report import Column, confirm, home_short, say, say_json, size, table, tokens, when
 from tui_agent.sessions import garbage
 from tui_agent.sessions.catalog import Catalog, Entry
 from tui_agent.sessions.folder import SessionError
