@@ -379,7 +379,7 @@ async def test_nothing_stays_open() -> None:
         with pytest.raises(ProcessError):
             await run(["no-such-program-here"])
     assert psutil.Process().num_fds() == before
-    assert not [t for t in threading.enumerate() if t.name.startswith("run ") and t.is_alive()]
+    await until(lambda: not any(thread.name.startswith("run ") for thread in threading.enumerate()))
 
 
 async def test_without_word_from_the_system_the_end_is_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
