@@ -18,11 +18,14 @@ LONGEST = 16_000
 _COMMON = ("python", "bash", "json", "diff", "javascript", "typescript", "toml", "yaml")
 
 _warm = False
+_wanted = False
 
 
 def warm() -> None:
     """Load the highlighter and the usual lexers: 0.2 s, so call it in a thread. Until it returns, code shows plain."""
     global _warm
+    if _warm:
+        return
     from textual.highlight import highlight
 
     for language in _COMMON:
@@ -30,15 +33,19 @@ def warm() -> None:
     _warm = True
 
 
-def is_warm() -> bool:
-    """True once code can be coloured without delay."""
-    return _warm
+def wants_warming() -> bool:
+    """True if code was shown plain because the highlighter is not loaded."""
+    return _wanted and not _warm
 
 
 def highlighted(text: str, language: str) -> Content:
     """The code as content, coloured if its language is known and the highlighter is loaded."""
+    global _wanted
     shown = visible(text.expandtabs(4) if "\t" in text else text)
-    if not _warm or not language or len(shown) > LONGEST:
+    if not language or len(shown) > LONGEST:
+        return Content(shown)
+    if not _warm:
+        _wanted = True
         return Content(shown)
     from textual.highlight import highlight
 

@@ -172,7 +172,7 @@ class Parts:
             seconds = max(0.0, self._clock() - entry.started)
         time = "" if seconds is None or width < _NARROW else human_time(seconds)
         figures = f" {summary:>8} {time:>9}" if width >= _NARROW else f" {summary}"
-        return Content.styled(f"{word:<9}", style) + literal(figures.rstrip(), ".transcript--dim")
+        return Content.styled(f"{word:<9}", style) + literal(figures, ".transcript--dim")
 
     def _fold(self, entry: Entry, label: str, said: str, text: str) -> Part:
         """A line that opens to more: label, a few words, the beginning of the text."""

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _RECENT = 200
 """Entries from the end among which a call is looked for."""
+_WARM_AFTER_S = 0.3
+"""Seconds after code was first shown until the highlighter is loaded: the first frames come first."""
 
 
 class Transcript(Sheet):
@@ -96,6 +98,7 @@ class Transcript(Sheet):
         self._live = Live(self, monotonic)
         self._cursor: Placed | None = None
         self._seconds: Timer | None = None
+        self._warming = False
 
     # --- what is shown
 
@@ -156,10 +159,18 @@ class Transcript(Sheet):
         self.post_message(self.NewLines(count))
 
     def on_mount(self) -> None:
-        """Load the highlighter beside the first frames; count seconds while calls run."""
+        """Count seconds while calls run."""
         self._seconds = self.set_interval(1.0, self._tick, pause=True)
-        if not code.is_warm():
-            self.run_worker(self._warm, thread=True, name="transcript colours", exit_on_error=False)
+
+    def _rows_now(self) -> list[tuple[Placed, Row]]:
+        rows = super()._rows_now()
+        if code.wants_warming() and not self._warming:
+            self._warming = True
+            self.set_timer(_WARM_AFTER_S, self._start_warming)
+        return rows
+
+    def _start_warming(self) -> None:
+        self.run_worker(self._warm, thread=True, name="transcript colours", exit_on_error=False)
 
     def _warm(self) -> None:
         code.warm()
