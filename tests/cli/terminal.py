@@ -12,7 +12,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.cli.command import environment
@@ -63,8 +63,7 @@ class Terminal:
         self._read(lambda: False)
         return self.process.wait(SECONDS)
 
-    def _read(self, done: object) -> None:
-        assert callable(done)
+    def _read(self, done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + SECONDS
         while not done() and time.monotonic() < deadline:
             ready, _, _ = select.select([self._master], [], [], 0.2)

@@ -29,7 +29,7 @@ _READING = ("show", "checkpoints", "backups", "tokens", "request")
 _WRITING = ("revert", "restore", "undo", "redo", "clear", "pin", "unpin", "elide", "unelide")
 _ARGUMENT = {"revert": "N", "restore": "NAME", "pin": "ID", "unpin": "ID", "elide": "ID", "unelide": "ID"}
 
-_FAILED, _USAGE, _INTERRUPTED = 1, 2, 130
+_INTERRUPTED = 130
 _WINDOWS = os.name == "nt"
 
 _EPILOG = """commands (tui-agent COMMAND --help says more):
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `tui-agent` with these arguments (default: the process's) and return the exit code."""
     if _WINDOWS:
         sys.stderr.write("tui-agent: Windows is not supported (no process groups, no file locks); use WSL\n")
-        return _FAILED
+        return Failed.code
     _settle_streams()
     try:
         code = _run(list(sys.argv[1:] if argv is None else argv))
@@ -53,12 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except BrokenPipeError:
-        code = _FAILED
+        code = Failed.code
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
             raise
         sys.stderr.write(f"tui-agent: {error.strerror}\n")
-        code = _FAILED
+        code = Failed.code
     if code:
         _let_go()
     return code
@@ -199,7 +199,7 @@ class _Parser(argparse.ArgumentParser):
         from tui_agent.cli.report import complain
 
         complain(f"{message} ({self.prog} --help)")
-        raise SystemExit(_USAGE)
+        raise SystemExit(Usage.code)
 
 
 def _talk_parser() -> argparse.ArgumentParser:
