@@ -114,6 +114,23 @@ def test_revert_undo_redo_restore_and_clear(run: Inside, shop: Path) -> None:
     assert "5 backups" in out and told["backup"] in out
 
 
+def test_backups_are_pruned_only_if_settings_say_so_and_then_it_is_told(
+    run: Inside, shop: Path, home: Path
+) -> None:
+    made = session(shop, *(f"words {n}" for n in range(6)))
+    for number in (5, 4, 3):
+        assert run("context", "revert", str(number), "--json").data["pruned"] == []
+    (home / "config").mkdir(mode=0o700)
+    (home / "config" / "settings.toml").write_text("[backups]\nkeep = 2\n")
+    told = run("context", "revert", "2").out
+    assert "no longer kept, as settings say" in told
+    assert sorted(path.name for path in made.path.glob("context_*")) == ["context_3.jsonl", "context_4.jsonl"]
+    (home / "config" / "settings.toml").write_text("x = 1")
+    ended = run("context", "revert", "1")
+    assert (ended.code, "unknown key x" in ended.err) == (0, True)
+    assert len(list(made.path.glob("context_*"))) == 3
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [

@@ -20,7 +20,7 @@ from tui_agent.context import Context, ContextError
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
 from tui_agent.settings.load import load
-from tui_agent.settings.schema import SettingsError
+from tui_agent.settings.schema import Backups, SettingsError
 
 if TYPE_CHECKING:
     import argparse
@@ -189,27 +189,35 @@ async def _revert(context: Context, argument: str) -> View:
         raise Failed(f"{argument!r} is not a checkpoint number; see: tui-agent context checkpoints") from None
     words = context.words_after(number)
     backup = await context.revert_to(number)
-    return _rewritten("revert", context, backup, f"back before checkpoint {number}", words)
+    return await _rewritten("revert", context, backup, f"back before checkpoint {number}", words)
 
 
 async def _restore(context: Context, name: str) -> View:
-    return _rewritten("restore", context, await context.restore_backup(name), f"{name} is the history again")
+    return await _rewritten(
+        "restore", context, await context.restore_backup(name), f"{name} is the history again"
+    )
 
 
 async def _undo(context: Context, _: str) -> View:
-    return _rewritten("undo", context, await context.undo(), "the last change of history is undone")
+    return await _rewritten("undo", context, await context.undo(), "the last change of history is undone")
 
 
 async def _redo(context: Context, _: str) -> View:
-    return _rewritten("redo", context, await context.redo(), "the undone change of history is made again")
+    return await _rewritten(
+        "redo", context, await context.redo(), "the undone change of history is made again"
+    )
 
 
 async def _clear(context: Context, _: str) -> View:
-    return _rewritten("clear", context, await context.clear(), "the history is empty")
+    return await _rewritten("clear", context, await context.clear(), "the history is empty")
 
 
-def _rewritten(op: str, context: Context, backup: Backup, done: str, words: str = "") -> View:
+async def _rewritten(op: str, context: Context, backup: Backup, done: str, words: str = "") -> View:
     weight = context.weigh()
+    limits = _limits()
+    pruned = []
+    if limits.keep is not None or limits.max_bytes is not None:
+        pruned = await context.prune_backups(keep=limits.keep, max_bytes=limits.max_bytes)
     data = {
         "op": op,
         "backup": backup.name,
@@ -218,12 +226,24 @@ def _rewritten(op: str, context: Context, backup: Backup, done: str, words: str 
         "tokens": weight.total,
         "mark": weight.mark,
         "words": words,
+        "pruned": [gone.name for gone in pruned],
     }
     now = f"{len(context.history):,} messages, {tokens(weight.total, weight.mark)} tokens"
     text = f"{done}; {now}; what was before is {backup.name}"
     if op not in ("undo", "redo"):
         text += " (tui-agent context undo brings it back)"
+    if pruned:
+        text += f"; no longer kept, as settings say: {', '.join(gone.name for gone in pruned)}"
     return data, text
+
+
+def _limits() -> Backups:
+    """How many backups the user's settings keep; all, if settings cannot be read."""
+    try:
+        return load().backups
+    except SettingsError as error:
+        complain(str(error))
+        return Backups()
 
 
 async def _pin(context: Context, record: str) -> View:
