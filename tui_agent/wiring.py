@@ -99,7 +99,7 @@ async def open_session(
     def todo_changed(items: list[dict[str, str]]) -> None:
         bus.emit(StateChanged(STATE_KEY, items))
 
-    toolbox = Toolbox([*_tools(workspace, Reads()), TodoTool(todo, todo_changed)])
+    toolbox = Toolbox([*_tools(workspace, folder), TodoTool(todo, todo_changed)])
     prompt = _prompt(workspace, append_system)
 
     async def save_rule(rule: str) -> None:
@@ -140,6 +140,7 @@ async def open_session(
             rules=rules,
             redact=secrets.redact,
             chosen=chosen,
+            toolbox=toolbox,
             choose=choose.named,
             prepare=prepare,
         ),
@@ -190,7 +191,8 @@ async def preview_request(
     context.model = provider.model
     layers = await asyncio.to_thread(_prompt(workspace, append_system).layers)
     system = [text_block(piece) for piece in pieces(layers)]
-    tools = Toolbox([*_tools(workspace, Reads()), TodoTool(TodoList(context), lambda items: None)]).offer()
+    folder = SessionFolder(context.path.parent)
+    tools = Toolbox([*_tools(workspace, folder), TodoTool(TodoList(context), lambda items: None)]).offer()
     limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools)
 
@@ -221,13 +223,16 @@ def _folder_at(path: Path, workspace: Path) -> SessionFolder:
     return SessionFolder.adopt(log, workspace)
 
 
-def _tools(workspace: Path, reads: Reads) -> list[Tool]:
+def _tools(workspace: Path, folder: SessionFolder) -> list[Tool]:
+    reads = Reads()
+    # Results too long to send are kept beside the log; the model may read the rest of them there.
+    readable = [folder.path / "outputs"]
     return [
-        ReadFile(workspace, reads),
+        ReadFile(workspace, reads, readable),
         WriteFile(workspace, reads),
         EditFile(workspace, reads),
         Glob(workspace),
-        Grep(workspace),
+        Grep(workspace, readable),
         Bash(workspace),
     ]
 

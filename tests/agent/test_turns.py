@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -418,11 +420,17 @@ async def test_an_image_is_stored_once_as_a_blob_and_sent_whole(
 async def test_a_long_result_is_capped_and_kept_whole_beside_the_log(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
-    server.script(Reply.tools(("bash", {"command": "seq 1 200000"})), Reply.text("many"))
+    def look(body: dict[str, Any]) -> Reply:
+        path = re.search(r"all [\d,]+ bytes are in (\S+);", str(body["messages"][-1]))
+        assert path is not None
+        return Reply.tools(("read_file", {"path": path[1], "offset": 150_000, "limit": 2}))
+
+    server.script(Reply.tools(("bash", {"command": "seq 1 200000"})), look, Reply.text("many"))
     async with engine(tmp_path, server) as run:
         await run.say("count")
-        sent = str(server.requests[1]["messages"][-1])
-        assert len(sent) < 40_000 and "outputs/" in sent
+        assert len(str(server.requests[1]["messages"][-1])) < 40_000
+        assert len(run.all(Asked)) == 1
+        assert "150001" in str(server.requests[2]["messages"][-1])
         assert run.all(ReplyEnded)[-1].text == "many"
         await sound(run, server)
 

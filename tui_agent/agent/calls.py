@@ -237,8 +237,9 @@ class Calls:
             return text, size
         name = await asyncio.to_thread(self._outputs.put_text, text)
         short = shorten(text, RESULT_CHARACTERS)
+        where = self._outputs.path(name)
         return (
-            f"{short}\n[shortened: the full {size:,} bytes are kept as outputs/{name} in the session's folder]",
+            f"{short}\n[shortened: all {size:,} bytes are in {where}; read_file and grep can read it]",
             size,
         )
 

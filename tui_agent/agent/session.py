@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tui_agent.settings.schema import Settings
     from tui_agent.timeline.timeline import Timeline
     from tui_agent.tools.permission import Rules
+    from tui_agent.tools.toolbox import Toolbox
 
 _TITLE_CHARACTERS = 60
 
@@ -73,6 +74,7 @@ class Parts:
     calls: Calls
     commands: Commands
     chosen: Chosen
+    toolbox: Toolbox
     rules: Rules
     redact: Callable[[str], str]
     choose: Callable[[str], Awaitable[Chosen]]
@@ -96,6 +98,7 @@ class Session:
         self.title = title
         """Given by a person, or the first words said; empty before."""
         self.read_only = ""
+        self._toolbox = parts.toolbox
         self._bus = parts.bus
         self._replies = parts.replies
         self._chosen = parts.chosen
@@ -327,6 +330,7 @@ class Session:
         for task in tuple(self._beside):
             task.cancel()
         await asyncio.gather(*self._beside, return_exceptions=True)
+        await self._toolbox.close()
         await self.provider.close()
         await self.context.close()
         self._bus.close()
