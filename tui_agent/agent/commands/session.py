@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import aiofiles
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.messages.blocks import Message, result_text
@@ -79,17 +80,13 @@ async def export(session: Session, *file: str) -> Outcome:
     path = path if path.is_absolute() else session.workspace / path
     text = session.redact(_markdown(session.title or "Conversation", session.context.history))
     try:
-        await asyncio.to_thread(_write_new, path, text)
+        async with aiofiles.open(path, "x", encoding="utf-8", errors="replace") as copy:
+            await copy.write(text)
     except FileExistsError:
         raise CommandError(f"{path} is there already: name another file") from None
     except OSError as error:
         raise CommandError(f"{path} could not be written: {error.strerror or error}") from error
     return Outcome(f"written to {path}", {"path": str(path)})
-
-
-def _write_new(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8", errors="replace") as file:
-        file.write(text)
 
 
 def _markdown(title: str, history: Sequence[Message]) -> str:
