@@ -207,7 +207,7 @@ def test_what_is_no_session_folder_is_passed_over(root: Path, shop: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["straße", "STRASSE ä", 'the "quoted" \\ path', "東京", "new\nline", "two words"]
+    "text", ["straße", "STRASSE ä", "Éé", "/", "\\", 'the "quoted" \\ path', "東京", "new\nline", "two words"]
 )
 def test_search_finds_words_in_messages_whatever_their_case(root: Path, shop: Path, text: str) -> None:
     session = make(root, shop, "something", f"before {text.swapcase() if text.isascii() else text} after")

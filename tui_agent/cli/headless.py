@@ -93,15 +93,18 @@ class _Run:
         opening = True
 
         def stop(number: int) -> None:
-            self._signal = self._signal or number
+            self._signal = number
+            for other in handled:  # whoever cannot wait for a clean end sends a second one
+                loop.remove_signal_handler(other)
             if opening:
                 task.cancel()
             else:
                 self._heard.put_nowait(None)
 
-        for number in _SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup stays nohup
-                loop.add_signal_handler(number, stop, number)
+        # nohup stays nohup
+        handled = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in handled:
+            loop.add_signal_handler(number, stop, number)
         try:
             session = await self._open()
         except asyncio.CancelledError:
@@ -148,7 +151,9 @@ class _Run:
                 self._reporter.hear(event)
                 if isinstance(event, Asked):
                     self._reporter.refused(event)
-                    await session.answer(event.question.id, Answer("no", note=NOBODY))
+                    approval = event.question.kind == "approval"
+                    answer = Answer("no" if approval else "dismissed", note=NOBODY)
+                    await session.answer(event.question.id, answer)
                 elif isinstance(event, TurnEnded):
                     ended = event
         except (BrokenPipeError, Failed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ from tui_agent.literal import clean
 
 _BEFORE, _AFTER = 30, 90
 """Characters shown on both sides of a hit's beginning."""
+
+_PLAIN = re.compile(r"[ !#-.0-\[\]-~]+")
+"""ASCII that stands in JSON as it is: all but quotes, slashes and backslashes."""
 
 _WORDS = ("text", "content", "thinking", "think", "input", "arguments", "function", "tool_calls")
 """The keys under which words lie in a message; under `input` everything is words."""
@@ -26,25 +29,34 @@ def first_hit(path: Path, text: str) -> tuple[int, str] | None:
     that cannot be read has no hits. Blocks: about a second for 300 MB.
     """
     wanted = clean(text).casefold()
-    might = _pattern(clean(text))
+    may_hold = _sieve(clean(text))
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if might.search(line) is not None and (found := _in_message(line, wanted)) is not None:
+                if may_hold(line) and (found := _in_message(line, wanted)) is not None:
                     return number, found
     except OSError:
         return None
     return None
 
 
-def _pattern(text: str) -> re.Pattern[bytes]:
-    """What a line of JSON that holds the text must match: any case, characters raw or escaped."""
+def _sieve(text: str) -> Callable[[bytes], bool]:
+    """A quick test that every line of JSON passes which holds the text: any case, characters raw or escaped."""
+    plain = max(_PLAIN.findall(text), key=len, default="").lower().encode()
+    if plain:
+        return lambda line: plain in line.lower()
+    if text.lower() == text.upper():
+        raw, escaped = (
+            json.dumps(text, ensure_ascii=ascii)[1:-1].lower().encode() for ascii in (False, True)
+        )
+        return lambda line: raw in line or escaped in line.lower()
     parts = []
     for character in text:
         forms = {character, character.lower(), character.upper()}
         written = {json.dumps(form, ensure_ascii=ascii)[1:-1] for form in forms for ascii in (True, False)}
         parts.append(b"(?:" + b"|".join(re.escape(form.encode()) for form in sorted(written)) + b")")
-    return re.compile(b"".join(parts), re.IGNORECASE)
+    pattern = re.compile(b"".join(parts), re.IGNORECASE)
+    return lambda line: pattern.search(line) is not None
 
 
 def _in_message(line: bytes, wanted: str) -> str | None:
