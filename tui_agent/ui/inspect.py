@@ -56,6 +56,12 @@ class LogScreen(Screen[None]):
             )
         )
 
+    async def fail(self, error: BaseException) -> None:
+        """The log cannot be read: say why."""
+        self.head("not read", "bold $text-error")
+        text = Content.styled(literal.visible(str(error)), "$text-error")
+        await self.mount(Static(text, id="log-error", markup=False), after=self._head)
+
     async def show(self, context: Context) -> None:
         """The log is read."""
         self.panel = Panel(context, writable=False, id="panel")
@@ -106,10 +112,10 @@ class LogApp(App[int]):
     async def _reading(self) -> None:
         await self._log_screen.show(await self._read(self._path))
 
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+    async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """What went wrong is shown."""
-        if event.state is WorkerState.ERROR:
-            self._log_screen.head(str(event.worker.error), "bold $text-error")
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            await self._log_screen.fail(event.worker.error)
 
 
 async def read_with_engine(path: Path) -> Context:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -139,10 +137,8 @@ async def test_checkpoints_show_turns_first_and_enter_opens_the_jump_card(tmp_pa
         await _open(made, tab=1)
         await made.until(lambda: "2 turns, 2 steps" in made.text)
         rows = [line[line.rindex("▏") :] for line in made.lines if "▏" in line]
-        order = [
-            next(i for i, row in enumerate(rows) if words in row)
-            for words in ("add a --json", "question 1", "a step of 2")
-        ]
+        words = ("add a --json", "question 1", "a step of 2")
+        order = [next(i for i, row in enumerate(rows) if word in row) for word in words]
         assert order == sorted(order)
         await made.press("down", "enter")
         await made.until(lambda: made.chat.jump is not None and "go back to before" in made.text)
@@ -231,21 +227,27 @@ async def test_a_giant_record_is_shown_in_part(tmp_path: Path) -> None:
         await made.until(lambda: "3.0 MB" in made.text)
 
 
-ODD: list[tuple[str, Callable[[], bytes]]] = [
-    ("content is null", lambda: json.dumps({"role": "user", "content": None}).encode()),
-    ("blocks of unknown type", lambda: json.dumps({"role": "user", "content": [{"type": "hologram"}]}).encode()),
-    ("tools are no list", lambda: json.dumps({"role": "_tools", "tools": 7}).encode()),
-    ("usage without figures", lambda: json.dumps({"role": "_usage"}).encode()),
-    ("unknown meta record", lambda: json.dumps({"role": "_aura", "glow": 1}).encode()),
-    ("nested results", lambda: json.dumps({"role": "user", "origin": "tool", "content": [
-        {"type": "tool_result", "is_error": True, "content": [{"type": "text", "text": "deep"}, {"type": "image"}]}]}).encode()),
-]  # fmt: skip
+NESTED = [
+    {
+        "type": "tool_result",
+        "is_error": True,
+        "content": [{"type": "text", "text": "deep"}, {"type": "image"}],
+    }
+]
+ODD: list[dict[str, object]] = [
+    {"role": "user", "content": None},
+    {"role": "user", "content": [{"type": "hologram"}]},
+    {"role": "_tools", "tools": 7},
+    {"role": "_usage"},
+    {"role": "_aura", "glow": 1},
+    {"role": "user", "origin": "tool", "content": NESTED},
+]
 
 
 async def test_records_of_odd_shapes_are_shown_and_opened(tmp_path: Path) -> None:
     def fill(session: FakeSession) -> None:
-        for _, raw in ODD:
-            session.context.line(raw())
+        for body in ODD:
+            session.context.line(body)
 
     async with stage(tmp_path, size=WIDE, prepare=fill) as made:
         await _open(made)

@@ -373,7 +373,8 @@ class ChatScreen(Places):
 
     def on_key(self, event: events.Key) -> None:
         """A printable key that nobody wanted is the composer's."""
-        if event.is_printable and event.character and self.focused is not self.composer and self.jump is None:
+        wanted = self.focused is self.composer or self.jump is not None or event.key in self.active_bindings
+        if event.is_printable and event.character and not wanted:
             event.stop()
             self.set_focus(self.composer)
             self.composer.add(event.character)
