@@ -24,6 +24,7 @@ from tui_agent.ui.transcript.render import Parts
 
 if TYPE_CHECKING:
     from rich.style import Style as RichStyle
+    from textual.style import Style
     from textual.timer import Timer
 
     from tui_agent.ui.transcript.entries import Entry, Gap
@@ -65,6 +66,7 @@ class Sheet(ScrollView, can_focus=True):
         self._stale = True
         self._placing = False
         self._screen_rows: list[tuple[Placed, Row]] = []
+        self._look: tuple[str, Style] | None = None
         self._next_frame = 0.0
         self._frame: Timer | None = None
 
@@ -249,9 +251,11 @@ class Sheet(ScrollView, can_focus=True):
     # --- rows
 
     def notify_style_update(self) -> None:
-        """Other colours: paint everything again."""
+        """Other colours: paint everything again. The focus comes this way too, and changes none."""
         super().notify_style_update()
-        self._forget_rows()
+        if self.is_attached and (look := (self.app.theme, self.visual_style)) != self._look:
+            self._look = look
+            self._forget_rows()
 
     def _forget_rows(self) -> None:
         self._painter.clear()
