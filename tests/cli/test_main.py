@@ -171,7 +171,7 @@ def test_a_full_disk_under_the_output_is_one_line(shop: Path) -> None:
 
 
 def test_closed_streams_do_no_harm(shop: Path) -> None:
-    script = f"{sys.executable} -m tui_agent sessions >&- 2>&-"
+    script = f"{sys.executable} -m tui_agent sessions <&- >&- 2>&-"
     done = subprocess.run(
         ["/bin/sh", "-c", script], cwd=shop, capture_output=True, text=True, env=environment()
     )

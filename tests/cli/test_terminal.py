@@ -43,6 +43,12 @@ def test_inspect_opens_a_screen_on_a_terminal(shop: Path) -> None:
     assert {path: path.read_bytes() for path in made.path.iterdir()} == before
 
 
+def test_inspect_of_nothing_opens_no_screen(shop: Path) -> None:
+    with terminal.run("inspect", "nowhere.jsonl", cwd=shop) as screen:
+        assert screen.end() == 1
+    assert screen.shown.decode().strip() == "tui-agent: nowhere.jsonl does not exist"
+
+
 def test_the_screen_starts_without_the_reports_and_gets_what_was_asked(shop: Path) -> None:
     with terminal.python(LOADED_FOR_THE_SCREEN, ["--continue", "--demo"], shop) as screen:
         assert screen.end() == 7

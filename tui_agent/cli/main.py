@@ -66,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _settle_streams() -> None:
     """Output that cannot be encoded is escaped; streams that were closed before we began lead nowhere."""
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_RDONLY))
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if sys.stderr is None:
@@ -177,6 +179,8 @@ def _talk(options: argparse.Namespace, workspace: Path) -> int:
 
 
 def _inspect(options: argparse.Namespace) -> int:
+    if not Path(options.path).exists():
+        raise Failed(f"{options.path} does not exist")
     if (
         not options.json
         and sys.stdin.isatty()
