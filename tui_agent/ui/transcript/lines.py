@@ -36,3 +36,10 @@ def literal(text: str, style: str = "") -> Content:
     """Foreign text as content: every character shows, none acts."""
     content = Content(visible(text.expandtabs(4) if "\t" in text else text))
     return content.stylize(style) if style else content
+
+
+def wrapped(content: Content, width: int, *, fold: bool = False) -> list[Content]:
+    """The content in rows of at most `width` cells; `fold`: broken anywhere instead of at words."""
+    if content.cell_length <= width and "\n" not in content.plain:
+        return [content]  # most lines fit, and wrapping them costs ten times as much
+    return content.fold(width) if fold else content.wrap(width)

@@ -16,7 +16,7 @@ from textual.content import Content
 from tui_agent.literal import clean
 from tui_agent.ui.transcript import code
 from tui_agent.ui.transcript.inline import inline
-from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal
+from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal, wrapped
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -229,15 +229,15 @@ class _Writer:
         self, cells: Sequence[Content], widths: Sequence[int], aligns: Sequence[str], *, head: bool
     ) -> Iterator[Content]:
         """A row's lines: as many as its highest cell has."""
-        wrapped = [
-            cell.stylize_before("bold" if head else "").wrap(width)
+        levels = [
+            wrapped(cell.stylize_before("bold") if head else cell, width)
             for cell, width in zip(cells, widths, strict=False)
         ]
         separator = Content.styled(f" {self._glyphs.bar} ", ".transcript--dim")
-        for level in range(max((len(cell) for cell in wrapped), default=0)):
+        for level in range(max((len(cell) for cell in levels), default=0)):
             parts = [
                 _aligned(cell[level] if level < len(cell) else EMPTY, width, align)
-                for cell, width, align in zip(wrapped, widths, aligns, strict=False)
+                for cell, width, align in zip(levels, widths, aligns, strict=False)
             ]
             yield separator.join(parts)
 

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 from textual.style import Style
 
-from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line
+from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, wrapped
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -125,7 +125,7 @@ class Painter:
         if line.ground:
             base += self.style(line.ground)
         plain, column = line.content.plain, 0
-        for row, content in enumerate(line.content.fold(room) if line.fold else line.content.wrap(room)):
+        for row, content in enumerate(wrapped(line.content, room, fold=line.fold)):
             if row and not line.fold:
                 while column < len(plain) and plain[column] == " ":
                     column += 1
