@@ -135,6 +135,7 @@ async def open_session(
                 blobs=folder.blobs,
                 emit=bus.emit,
                 redact=secrets.redact,
+                redacting=secrets.Stream,
             ),
             commands=commands,
             rules=rules,
@@ -159,6 +160,8 @@ async def open_session(
             repaired=tuple(repaired),
         )
     )
+    if resume == "latest" and not len(context.records):
+        bus.emit(Notice("there is no session here to go on with: this is a new one", "info", "session"))
     for text in choose.notices:
         bus.emit(Notice(text, "info", "model"))
     for text in await _differences(context, prompt, toolbox):

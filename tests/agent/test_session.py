@@ -10,15 +10,18 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support.engine import engine, reread
+from tests.support.engine import engine, reread, scripted_settings
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.commands import CommandError
 from tui_agent.context import Context
-from tui_agent.events import LogFailed, ModelChanged, Notice, Rotated, SessionOpened, TurnEnded
+from tui_agent.events import LogFailed, ModelChanged, Notice, Rotated, SessionOpened, ToolProgress, TurnEnded
+from tui_agent.settings import secrets
+from tui_agent.settings.schema import Backups
 from tui_agent.wiring import OpenError, open_session
 
 
@@ -268,3 +271,33 @@ async def test_the_turn_that_ends_is_told_with_its_steps(tmp_path: Path, server:
         ended = await run.say("look")
         assert ended == run.all(TurnEnded)[-1] and ended.steps == 2
         assert (await reread(run)).n_checkpoints == 3
+
+
+async def test_backups_are_pruned_only_when_settings_say_so(tmp_path: Path, server: ScriptedServer) -> None:
+    settings = replace(scripted_settings(server), backups=Backups(keep=1))
+    server.script(Reply.text("hi"))
+    async with engine(tmp_path, server, settings=settings) as run:
+        await run.say("hi")
+        await run.session.perform("clear")
+        await run.session.perform("undo")
+        assert [b.name for b in run.context.backups() if b.exists] == ["context_2.jsonl"]
+        assert any("context_1.jsonl" in e.text for e in run.all(Notice))
+
+
+async def test_a_key_that_comes_in_pieces_is_not_shown(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIPTED_KEY", "sk-very-secret-value")
+    settings = scripted_settings(server, api_key_env="SCRIPTED_KEY")
+    secrets.watch(settings)
+    command = "printf 'key sk-very-sec'; sleep 0.2; printf 'ret-value end'"
+    server.script(Reply.tools(("bash", {"command": command})), Reply.text("ok"))
+    async with engine(tmp_path, server, settings=settings) as run:
+        await run.say("show")
+        shown = "".join(e.text for e in run.all(ToolProgress))
+        assert shown.startswith("key [redacted SCRIPTED_KEY] end")
+
+
+async def test_going_on_where_nothing_was_begun_is_said(tmp_path: Path) -> None:
+    async with engine(tmp_path, resume="latest") as run:
+        assert any("new one" in e.text for e in run.all(Notice))

@@ -6,9 +6,9 @@ import asyncio
 import base64
 import binascii
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
 from tui_agent.messages.blocks import Block, text_block, tool_result
@@ -30,6 +30,18 @@ _MALFORMED_CHARACTERS = 2_000
 Outcome = Literal["ok", "error", "denied", "cancelled"]
 
 
+class Redacting(Protocol):
+    """Takes credentials out of text that comes in pieces."""
+
+    def feed(self, text: str) -> str:
+        """The text that may be shown now."""
+        ...
+
+    def finish(self) -> str:
+        """What was held back, at the end."""
+        ...
+
+
 @dataclass(slots=True)
 class _Running:
     """A call on its way. `explained`: a person refused it and said why."""
@@ -44,7 +56,7 @@ class Calls:
     """Settles the calls of one session.
 
     Calls that only read run side by side; the others one after another, in the model's order. `redact` takes our own
-    credentials out of what is stored.
+    credentials out of what is stored, `redacting` makes the like for text that comes in pieces.
     """
 
     def __init__(
@@ -57,6 +69,7 @@ class Calls:
         blobs: BlobStore,
         emit: Emit,
         redact: Callable[[str], str],
+        redacting: Callable[[], Redacting],
     ) -> None:
         self._toolbox = toolbox
         self._approvals = approvals
@@ -65,6 +78,7 @@ class Calls:
         self._blobs = blobs
         self._emit = emit
         self._redact = redact
+        self._redacting = redacting
 
     async def settle(self, calls: Sequence[Call]) -> bool:
         """Bring every call to its result, each appended as it arrives.
@@ -168,7 +182,7 @@ class Calls:
         if not tool.read_only:
             await self._context.sync()
         running.started = time.monotonic()
-        output = await tool.call(arguments, lambda text: self._emit(ToolProgress(call.id, text)))
+        output = await self._called(tool, arguments, call.id)
         if told:
             content = (
                 told + output.content
@@ -177,6 +191,18 @@ class Calls:
             )
             output = replace(output, content=content)
         return output, "error" if output.error else "ok"
+
+    async def _called(self, tool: Tool, arguments: Mapping[str, Any], call: str) -> Output:
+        shown = self._redacting()
+
+        def progress(text: str) -> None:
+            if visible := shown.feed(text):
+                self._emit(ToolProgress(call, visible))
+
+        output = await tool.call(arguments, progress)
+        if rest := shown.finish():
+            self._emit(ToolProgress(call, rest))
+        return output
 
     def _name(self, running: _Running, need: Need) -> None:
         running.title = need.title

@@ -106,6 +106,35 @@ def redact(value: _T) -> _T:
     return _watched.redact(value)
 
 
+class Stream:
+    """Redacts text that comes in pieces: what may be the beginning of a secret is held back until it is decided."""
+
+    def __init__(self, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or _watched
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """The text that may be shown now, without secrets."""
+        secrets = self._redactor._secrets()
+        text = _redact(self._held + text, secrets)
+        keep = max((_overlap(text, secret) for secret, _ in secrets), default=0)
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+    def finish(self) -> str:
+        """What was held back, at the end."""
+        held, self._held = self._held, ""
+        return held
+
+
+def _overlap(text: str, secret: str) -> int:
+    """How many characters at the end of the text are the beginning of the secret."""
+    for length in range(min(len(secret) - 1, len(text)), 0, -1):
+        if text.endswith(secret[:length]):
+            return length
+    return 0
+
+
 def _redact(value: Any, secrets: list[tuple[str, str]]) -> Any:
     if isinstance(value, str):
         for secret, name in secrets:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
-from tui_agent.events import Rotated
+from tui_agent.events import Notice, Rotated
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
@@ -44,31 +44,39 @@ async def revert(session: Session, checkpoint: str) -> Outcome:
         travelled = await session.timeline.revert(number)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    return _arrived(session, travelled, f"back before checkpoint {number}")
+    return await _arrived(session, travelled, f"back before checkpoint {number}")
 
 
 async def undo(session: Session) -> Outcome:
     """Take back the last change of history"""
-    return _arrived(session, await session.timeline.undo(), "the last change of history is undone")
+    return await _arrived(session, await session.timeline.undo(), "the last change of history is undone")
 
 
 async def redo(session: Session) -> Outcome:
     """Take back the last undo"""
-    return _arrived(session, await session.timeline.redo(), "the undone change of history is made again")
+    return await _arrived(
+        session, await session.timeline.redo(), "the undone change of history is made again"
+    )
 
 
 async def restore(session: Session, backup: str) -> Outcome:
     """Make a backup the history again; the present one is kept as a backup"""
-    return _arrived(session, await session.timeline.restore(backup), f"{backup} is the history again")
+    return await _arrived(session, await session.timeline.restore(backup), f"{backup} is the history again")
 
 
 async def clear(session: Session) -> Outcome:
     """Begin anew under the same prompt; the history is kept as a backup"""
-    return _arrived(session, await session.timeline.clear(), "the history is empty")
+    return await _arrived(session, await session.timeline.clear(), "the history is empty")
 
 
-def _arrived(session: Session, travelled: Travelled, text: str) -> Outcome:
+async def _arrived(session: Session, travelled: Travelled, text: str) -> Outcome:
     records = len(session.context.records)
+    limits = session.settings.backups
+    if limits.keep is not None or limits.max_bytes is not None:
+        gone = await session.context.prune_backups(keep=limits.keep, max_bytes=limits.max_bytes)
+        if gone:
+            names = ", ".join(backup.name for backup in gone)
+            session.emit(Notice(f"no longer kept, as settings say: {names}", "info", "backups"))
     session.emit(Rotated(travelled.op, travelled.backup, records, travelled.words))
     return Outcome(
         f"{text}; what was before is {travelled.backup} (/undo brings it back)"
