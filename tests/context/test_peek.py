@@ -140,13 +140,14 @@ def test_damage_is_counted_and_steps_aside(tmp_path: Path) -> None:
         usage(-3),
         usage("9"),
         user("words", 1),
+        usage(12),
         usage(10**30),
         b"",
     )
     with path.open("ab") as file:
         file.write(b'{"role":"user","content":[{"type":"te')
     seen = peek(path)
-    assert (seen.first, seen.last, seen.tokens, seen.damaged) == ("words", "words", 10**30, 5)
+    assert (seen.first, seen.last, seen.tokens, seen.damaged) == ("words", "words", 12, 8)
 
 
 def test_what_the_fast_decoder_refuses_is_tried_again(tmp_path: Path) -> None:

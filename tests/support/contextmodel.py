@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Body = dict[str, Any]
+DAMAGED = "damaged"
 HEADS = ("_rewind", "_compaction")
 
 
@@ -102,9 +103,14 @@ def _short(block: Body, text: str) -> Body:
     return {"type": "text", "text": text}
 
 
+def sound(records: list[Body]) -> list[Body]:
+    """The records without damaged lines, which only undo and redo bring back."""
+    return [record for record in records if record["role"] != DAMAGED]
+
+
 @dataclass
 class Model:
-    """The files of a session: the current one and its backups by name."""
+    """The files of a session: the current one and its backups by name. A damaged line is a record of role DAMAGED."""
 
     current: list[Body] = field(default_factory=list)
     backups: dict[str, list[Body]] = field(default_factory=dict)
@@ -133,7 +139,7 @@ class Model:
             for index, record in enumerate(self.current)
             if record["role"] == "_checkpoint" and record["id"] == checkpoint
         )
-        kept = self.current[:place]
+        kept = sound(self.current[:place])
         ids = {record.get("id") for record in kept if record["role"] in ("user", "assistant")}
         marks = [
             record
@@ -143,8 +149,8 @@ class Model:
         return self.rotate(kept + marks)
 
     def bring_back(self, name: str) -> str:
-        """A backup becomes the content again."""
-        return self.rotate(list(self.backups[name]))
+        """What is sound in a backup becomes the content again."""
+        return self.rotate(sound(self.backups[name]))
 
     def undo(self) -> str:
         shown = self.shown

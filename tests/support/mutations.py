@@ -372,22 +372,26 @@ def independent(data: bytes) -> dict[int, bytes | None]:
 
 
 def _is_record(line: bytes) -> bool:
-    """True for a JSON object in UTF-8 with a role that is text, content that is absent, text or a list of objects that
-    name their type, and for the roles that mean something what they mean it with."""
+    """True for a JSON object in UTF-8 with a role that is text, and what a record of that role cannot do without: a
+    message has no content, text or a list of objects that name their type; for others see `_NEEDED`."""
     try:
         record = json.loads(line.decode("utf-8").removeprefix("\ufeff"), strict=False)
     except (ValueError, RecursionError):
         return False
     if not isinstance(record, dict) or not isinstance(record.get("role"), str):
         return False
-    content = record.get("content")
-    parts = content if isinstance(content, list) else []
-    if not (content is None or isinstance(content, (str, list))):
-        return False
-    if not all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts):
+    if not record["role"].startswith("_") and not _is_content(record.get("content")):
         return False
     return all(
         is_right(record.get(field, _ABSENT)) for field, is_right in _NEEDED.get(record["role"], {}).items()
+    )
+
+
+def _is_content(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return True
+    return isinstance(value, list) and all(
+        isinstance(part, dict) and isinstance(part.get("type"), str) for part in value
     )
 
 

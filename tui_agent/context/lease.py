@@ -92,9 +92,11 @@ class Lease:
         """Give the lease back; nothing happens if it is not held."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, 0)
-            os.close(descriptor)
+            try:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, 0)
+            finally:
+                os.close(descriptor)
         pulse, self._pulse = self._pulse, None
         if pulse is not None:
             pulse.stop()

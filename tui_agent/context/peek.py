@@ -7,7 +7,6 @@ count of messages scaled up from what was seen, damage only where it was looked 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,9 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from tui_agent.context.kimi import is_kimi, normalise
+from tui_agent.context.records import LARGEST, Damaged, decode, parse
 from tui_agent.literal import clean
 
 _FIRST_WINDOW = 64 * 1024
@@ -95,10 +93,12 @@ class _Seen:
                 self._see(line)
 
     def _see(self, line: bytes) -> None:
-        record = _decode(line)
-        if record is None:
+        try:
+            parse(line)
+        except Damaged:
             self.damaged += 1
             return
+        record = decode(line)
         for body in normalise(record) if is_kimi(record) else [record]:
             self._note(body)
 
@@ -107,7 +107,7 @@ class _Seen:
         role = body.get("role")
         if role == "_usage":
             count = body.get("token_count")
-            if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < LARGEST:
                 self.tokens = count
         elif role == "assistant":
             self.messages += 1
@@ -152,18 +152,6 @@ def _windows(size: int) -> Iterator[int]:
         yield window
         window *= 4
     yield min(size, _LARGEST_WINDOW)
-
-
-def _decode(line: bytes) -> dict[str, Any] | None:
-    """The record on a line, or None if it is damaged."""
-    try:
-        record = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        try:
-            record = json.loads(line.decode(), strict=False)
-        except (ValueError, RecursionError):
-            return None
-    return record if isinstance(record, dict) else None
 
 
 def _text(content: object) -> str:
