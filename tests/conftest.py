@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("slow", parent=settings.get_profile("ci"), max_examples=2000)
 settings.load_profile("ci")
 
 

@@ -3,8 +3,8 @@
 `python -m tests.benchmarks.log` prints, for sessions of 1 000, 10 000 and 100 000 messages, the medians of interleaved
 rounds: restore, append, checkpoint, revert to the middle, and the memory of a process that has restored. Each figure
 comes from a fresh process. The floors: `json.loads` of each line; a copy of the kept bytes with fsync, rename and fsync
-of the folder; one `os.write` of a line. `--messages N` and `--rounds N` choose; the exit code is 1 if a figure of the
-largest session is not met.
+of the folder; one `os.write` of a line. `--messages N` and `--rounds N` choose; the exit code is 1 if a figure for
+100 000 messages is not met.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 SIZES = (1_000, 10_000, 100_000)
+JUDGED = 100_000
+"""The figures are promised for a session of so many messages; smaller ones are shown to compare."""
 APPENDS = 2_000
 LINE_BYTES = 2_000
 
@@ -197,14 +199,15 @@ def measure(messages: int, rounds: int, seed: int) -> list[Row]:
                     figures = _run(part, folder)
                 kept = figures.get("kept", kept)
                 results[part].append(figures)
-    return _rows(f"{messages} messages, {size / 1e6:.1f} MB", results)
+    print(f"\n{messages} messages, {size / 1e6:.1f} MB, {rounds} rounds")
+    rows = _rows(results)
+    return rows if messages >= JUDGED else [replace(row, limit=None) for row in rows]
 
 
-def _rows(title: str, results: dict[str, list[Figures]]) -> list[Row]:
+def _rows(results: dict[str, list[Figures]]) -> list[Row]:
     def median(part: str, figure: str) -> float:
         return statistics.median(figures[figure] for figures in results[part])
 
-    print(f"\n{title}")
     return [
         Row("restore", median("restore", "seconds"), median("loads", "seconds"), "s", 0.6, relative=True),
         Row(
@@ -271,11 +274,12 @@ def main() -> int:
     if arguments.part:
         print(json.dumps(PARTS[arguments.part](arguments.folder)))
         return 0
-    rows: list[Row] = []
+    missed = False
     for messages in arguments.messages or SIZES:
         rows = measure(messages, arguments.rounds, arguments.seed)
         _print(rows)
-    return 1 if any(row.met is False for row in rows) else 0
+        missed = missed or any(row.met is False for row in rows)
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
