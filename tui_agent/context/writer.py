@@ -301,7 +301,8 @@ class Writer:
         for line in lines:
             base.extend(line[:-1], base.size)
         accounting = Accounting(base, self._model)
-        accounting.weigh()
+        if not lines:
+            accounting.weigh()
         return base, accounting
 
     def _lead(self, op: str) -> str:
@@ -494,12 +495,12 @@ def _names(projection: Projection, cut: int, new: Sequence[Record | Mapping[str,
 def _tail(projection: Projection, first: int, names: set[str]) -> tuple[list[Piece], int]:
     """The lines from `first` on, without elisions and marks all of whose targets are gone; and how many those are."""
     last = len(projection)
-    names |= {name for name in projection.ids[first:] if name is not None}
-    gone = [
-        index
-        for index in range(first, last)
-        if projection.role(index) in _TARGETED and not _aims_at(projection.body(index), names)
-    ]
+    gone = []
+    for index in range(first, last):
+        if projection.role(index) in _TARGETED and not _aims_at(projection.body(index), names):
+            gone.append(index)
+        elif (name := projection.ids[index]) is not None:
+            names.add(name)
     pieces: list[Piece] = []
     for index in [*gone, last]:
         pieces += _pieces(projection, first, index)
