@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from tui_agent.context.records import KIMI_PARTS
 from tui_agent.messages.blocks import Block, text_block, tool_result
 
 MODEL = "kimi"
 """Stands for the model of an answer, which the dialect does not name: so its thinking is never sent to another."""
 
 _MESSAGE_ROLES = frozenset({"user", "assistant", "tool"})
-_PART_TYPES = frozenset({"think", "image_url", "audio_url", "video_url", "audio", "video"})
 _MEDIA_TYPES = frozenset({"image_url", "audio_url", "video_url", "image", "audio", "video"})
 _API_TYPES = frozenset(
     {"image", "document", "thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use"}
@@ -59,7 +59,7 @@ def is_kimi(record: Mapping[str, Any]) -> bool:
     content = record.get("content")
     if not isinstance(content, list):
         return True
-    return any(not isinstance(part, dict) or part.get("type") in _PART_TYPES for part in content)
+    return any(not isinstance(part, dict) or _kind(part) in KIMI_PARTS for part in content)
 
 
 def normalise(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -78,6 +78,12 @@ def normalise(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     if role == "user":
         return [_words(record)]
     return [dict(record)]
+
+
+def _kind(part: Mapping[str, Any]) -> str:
+    """The type of a part; empty if it has none that can be read."""
+    kind = part.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 def _words(record: Mapping[str, Any]) -> dict[str, Any]:
