@@ -177,6 +177,16 @@ async def test_a_filter_over_a_long_list_lets_keys_through_and_ends() -> None:
         assert len(rows) == sum("99" in str(index) for index in range(MANY + 100))
 
 
+async def test_a_filter_brings_the_cursor_to_the_nearest_row_however_late_it_is_found() -> None:
+    rows = Rows(lambda index: f"row {index}", MANY)
+    async with Host(rows).run_test(size=(40, 10)) as pilot:
+        rows.move(MANY - 50)
+        rows.filter("99")
+        await until(pilot, lambda: not rows.filtering)
+        assert rows.cursor == MANY - 50
+        assert "99950" in "".join(shown(rows))
+
+
 async def test_an_empty_list_says_what_to_do() -> None:
     rows = Rows(empty="No backups yet. A revert makes one.")
     app = Host(rows)

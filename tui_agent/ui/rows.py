@@ -7,11 +7,8 @@ ten. Indexes are always the model's own, filtered or not. It posts `Rows.Moved` 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
@@ -23,6 +20,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_agent.literal import one_line
+from tui_agent.ui.cells import GAP, Cell, Column, fitted, widths_of
+from tui_agent.ui.sieve import SLICE_S, Sieve
 from tui_agent.ui.themes import UNICODE, Glyphs
 
 if TYPE_CHECKING:
@@ -30,28 +29,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.timer import Timer
 
-Cell = str | Content
-"""What stands in a column, on one line. Both are foreign text and shown literally; content keeps its styles."""
-
 Model = Callable[[int], Cell | Sequence[Cell]]
 """Gives the cells of the row with that index; asked for rows on the screen only."""
-
-_GAP = 2
-"""Cells between columns."""
-_SLICE_S = 0.005
-"""Seconds a filter works before it lets others run."""
-_LONGEST = 2000
-"""Characters of a cell that are looked at; no screen is wider."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column. `width` in cells; 0 takes a share of what the others leave. `style` is for cells that are strings."""
-
-    title: str = ""
-    width: int = 0
-    align: Literal["left", "right"] = "left"
-    style: str = ""
 
 
 class Rows(ScrollView, can_focus=True):
@@ -130,15 +109,14 @@ class Rows(ScrollView, can_focus=True):
         self._glyphs = glyphs
         self._columns: Sequence[Column] = columns or (Column(),)
         self._model: Model = model or (lambda index: "")
-        self._length = length
         self._key = key
         self._text = text
         self._cursor = 0 if length else -1
         self._cursor_key: Hashable = None
-        self._wanted: Callable[[int], bool] | None = None
-        self._found: list[int] = []
-        self._scanned = 0
-        self._scan: Timer | None = None
+        self._sieve = Sieve(length)
+        self._aim: int | None = None
+        """The row that was under the cursor when the filter changed, until the cursor is moved."""
+        self._looking: Timer | None = None
         self._strips: LRUCache[int, Strip] = LRUCache(512)
         self._width = 0
 
@@ -146,7 +124,7 @@ class Rows(ScrollView, can_focus=True):
 
     def __len__(self) -> int:
         """How many rows are shown: all, or those a filter has found so far."""
-        return self._length if self._wanted is None else len(self._found)
+        return len(self._sieve)
 
     def __bool__(self) -> bool:
         return True
@@ -159,7 +137,7 @@ class Rows(ScrollView, can_focus=True):
     @property
     def filtering(self) -> bool:
         """True while a filter has not looked at every row yet."""
-        return self._wanted is not None and self._scanned < self._length
+        return self._sieve.busy
 
     def show(
         self,
@@ -171,21 +149,16 @@ class Rows(ScrollView, can_focus=True):
         text: Callable[[int], str] | None = None,
     ) -> None:
         """Show other rows. The cursor stays on the row with the same key (or index), the filter stays in force."""
-        self._model, self._length = model, length
+        self._model, self._sieve.length = model, length
         self._key, self._text = key or self._key, text or self._text
         if columns is not None:
             self._columns = columns or (Column(),)
         self._strips.clear()
-        was, was_key = self._cursor, self._cursor_key
-        self._cursor = self._again(was)
+        was = self._cursor if self._cursor_key is None else self._cursor_key
+        self._cursor = self._again(self._cursor)
         self._remember()
-        self._rescan()
-        self._relayout()
-        self._keep_visible()
-        if self.is_attached and (was_key, was if was_key is None else 0) != (
-            self._cursor_key,
-            self._cursor if was_key is None else 0,
-        ):
+        self._sift()
+        if was != (self._cursor if self._cursor_key is None else self._cursor_key) and self.is_attached:
             self.post_message(self.Moved(self, self._cursor))
 
     def grow(self, length: int) -> None:
@@ -193,12 +166,13 @@ class Rows(ScrollView, can_focus=True):
 
         A list shown to its end with the cursor on the last row follows; else cursor and scroll stay.
         """
-        if length <= self._length:
+        had = self._sieve.length
+        if length <= had:
             return
-        follows = self._cursor in (-1, self._length - 1) and self.scroll_offset.y >= self.max_scroll_y
-        self._length = length
-        if self._wanted is not None:
-            self._start_scan()
+        follows = self._cursor in (-1, had - 1) and self.scroll_offset.y >= self.max_scroll_y
+        self._sieve.length = length
+        if self._sieve.filters:
+            self._look_on()
             return
         self._relayout()
         if follows:
@@ -214,8 +188,8 @@ class Rows(ScrollView, can_focus=True):
 
     def move(self, index: int, *, tell: bool = True) -> None:
         """Put the cursor on the row with that index (the nearest one shown) and bring it into view."""
-        position = self._position(index)
-        found = self._index(position) if position >= 0 else -1
+        position = self._sieve.nearest(index)
+        found = self._sieve.index(position) if position >= 0 else -1
         if found != self._cursor:
             self._cursor = found
             self._remember()
@@ -231,15 +205,10 @@ class Rows(ScrollView, can_focus=True):
         """
         if isinstance(wanted, str):
             words = wanted.casefold().split()
-            self._wanted = (lambda index: self._holds(index, words)) if words else None
+            self._sieve.want((lambda index: self._holds(index, words)) if words else None)
         else:
-            self._wanted = wanted
-        self._rescan()
-        self._relayout()
-        self._keep_visible()
-        self.refresh()
-
-    # --- the filter
+            self._sieve.want(wanted)
+        self._sift()
 
     def _holds(self, index: int, words: Sequence[str]) -> bool:
         text = (self._text(index) if self._text else "\n".join(map(str, self._cells(index)))).casefold()
@@ -249,87 +218,65 @@ class Rows(ScrollView, can_focus=True):
         cells = self._model(index)
         return (cells,) if isinstance(cells, str | Content) else cells
 
-    def _rescan(self) -> None:
-        self._found, self._scanned = [], 0
-        if self._wanted is None:
-            self._stop_scan()
-            return
-        self._scan_slice()
+    def _sift(self) -> None:
+        """Look at every row anew; the cursor aims at the row it is on."""
+        self._sieve.again()
+        self._aim = self._cursor
+        if self._sieve.filters:
+            self._look()
+        self._relayout()
+        self._keep_visible()
 
-    def _start_scan(self) -> None:
-        if self._scan is None and self.filtering:
-            self._scan = self.set_interval(_SLICE_S * 2, self._scan_slice)
-
-    def _stop_scan(self) -> None:
-        if self._scan is not None:
-            self._scan.stop()
-            self._scan = None
-
-    def _scan_slice(self) -> None:
-        wanted, until = self._wanted, perf_counter() + _SLICE_S
-        had = len(self._found)
-        while wanted is not None and self._scanned < self._length:
-            if wanted(self._scanned):
-                self._found.append(self._scanned)
-            self._scanned += 1
-            if perf_counter() > until:
-                break
-        if len(self._found) != had:
+    def _look(self) -> None:
+        """Look at rows for a slice of time."""
+        if self._sieve.look():
             self._relayout()
-            if had == 0 or self._position(self._cursor, exact=True) < 0:
-                self.move(self._cursor)
-        if self.filtering and self.is_attached:
-            self._start_scan()
-        else:
-            self._stop_scan()
-            if not self._found and self._wanted is not None:
-                self.move(-1)
+            if self._aim is not None:
+                self.move(self._aim)
+        elif not self._sieve.busy and not len(self):
+            self.move(-1)
+        self._look_on()
+
+    def _look_on(self) -> None:
+        """Go on looking while there are rows left, and only then."""
+        if self._sieve.busy and self.is_attached:
+            if self._looking is None:
+                self._looking = self.set_interval(SLICE_S * 2, self._look)
+        elif self._looking is not None:
+            self._looking.stop()
+            self._looking = None
 
     # --- the cursor
 
-    def _index(self, position: int) -> int:
-        return position if self._wanted is None else self._found[position]
-
-    def _position(self, index: int, *, exact: bool = False) -> int:
-        """Where the row stands among those shown, -1 if none is; the nearest one unless it must be exact."""
-        shown = len(self)
-        if not shown:
-            return -1
-        if self._wanted is None:
-            return max(0, min(index, shown - 1)) if not exact or 0 <= index < shown else -1
-        position = bisect_left(self._found, index)
-        if exact:
-            return position if position < shown and self._found[position] == index else -1
-        if position and (
-            position == shown or self._found[position] - index > index - self._found[position - 1]
-        ):
-            position -= 1
-        return position
-
     def _remember(self) -> None:
-        self._cursor_key = self._key(self._cursor) if self._key and 0 <= self._cursor < self._length else None
+        self._cursor_key = (
+            self._key(self._cursor) if self._key and 0 <= self._cursor < self._sieve.length else None
+        )
 
     def _again(self, index: int) -> int:
         """Where the row that was at `index` is now: looked for outwards from there."""
-        if not self._length:
+        length = self._sieve.length
+        if not length:
             return -1
-        index = max(0, min(index, self._length - 1))
+        index = max(0, min(index, length - 1))
         if self._key is None or self._cursor_key is None:
             return index
-        for candidate in _outwards(index, self._length):
+        for candidate in _outwards(index, length):
             if self._key(candidate) == self._cursor_key:
                 return candidate
         return index
 
     def action_choose(self) -> None:
         """Choose the row under the cursor."""
-        if self._position(self._cursor, exact=True) >= 0:
+        if self._sieve.position(self._cursor) >= 0:
             self.post_message(self.Chosen(self, self._cursor))
 
     def action_step(self, by: int) -> None:
         """Move the cursor by rows."""
         if len(self):
-            self.move(self._index(max(0, min(self._position(self._cursor) + by, len(self) - 1))))
+            position = self._sieve.nearest(self._cursor) + by
+            self._aim = None
+            self.move(self._sieve.index(max(0, min(position, len(self) - 1))))
 
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
@@ -344,7 +291,7 @@ class Rows(ScrollView, can_focus=True):
         if event.y < self._header or not 0 <= position < len(self):
             return
         event.stop()
-        index = self._index(position)
+        index, self._aim = self._sieve.index(position), None
         if index == self._cursor or event.chain > 1:
             self.move(index)
             self.action_choose()
@@ -366,7 +313,7 @@ class Rows(ScrollView, can_focus=True):
         self.refresh()
 
     def _keep_visible(self) -> None:
-        position = self._position(self._cursor, exact=True)
+        position = self._sieve.position(self._cursor)
         if position < 0 or not self.size:
             return
         top = int(self.scroll_offset.y)
@@ -378,7 +325,7 @@ class Rows(ScrollView, can_focus=True):
     def on_mount(self) -> None:
         """Bring the cursor into view once there is a size."""
         self._remember()
-        self._rescan()
+        self._look_on()
         self.call_after_refresh(self._keep_visible)
 
     def on_resize(self) -> None:
@@ -420,7 +367,7 @@ class Rows(ScrollView, can_focus=True):
         position = int(self.scroll_offset.y) + y - self._header
         if position >= len(self):
             return Strip.blank(width, base)
-        index = self._index(position)
+        index = self._sieve.index(position)
         if index == self._cursor:
             style = self.get_component_rich_style("rows--cursor")
             return self._line(self._cells(index), style, mark=self._glyphs.here)
@@ -433,44 +380,24 @@ class Rows(ScrollView, can_focus=True):
     def _said_when_empty(self) -> str:
         if self.filtering:
             return "Looking ..."
-        return "No row holds these words." if self._wanted is not None and self._length else self.empty
+        return "No row holds these words." if self._sieve.filters and self._sieve.length else self.empty
 
     def _line(self, cells: Sequence[Cell], style: RichStyle, *, mark: str) -> Strip:
         """Cells laid out in the columns, after the cursor's mark."""
-        segments = [Segment(mark.ljust(_GAP), style)]
+        segments = [Segment(mark.ljust(GAP), style)]
         base = self.visual_style
-        for number, (column, width) in enumerate(zip(self._columns, self._widths(), strict=True)):
-            cell = _fitted(cells[number] if number < len(cells) else "", column, width, self._glyphs.more)
+        for number, (column, width) in enumerate(
+            zip(self._columns, widths_of(self._columns, self._width - GAP), strict=True)
+        ):
+            cell = fitted(cells[number] if number < len(cells) else "", column, width, self._glyphs.more)
             for text, part in cell.render(base, end="", parse_style=self.app.stylesheet.parse_style):
                 # the row's own style gives the ground; on the cursor's row it gives the colour of the text too
                 segments.append(
                     Segment(text, style if mark or part == base else style + (base + part).rich_style)
                 )
             if number < len(self._columns) - 1:
-                segments.append(Segment(" " * _GAP, style))
+                segments.append(Segment(" " * GAP, style))
         return Strip(segments).adjust_cell_length(self._width, style)
-
-    def _widths(self) -> list[int]:
-        fixed = sum(column.width for column in self._columns) + _GAP * (len(self._columns) - 1)
-        shares = sum(1 for column in self._columns if not column.width)
-        left = max(0, self._width - _GAP - fixed)
-        return [column.width or max(1, left // shares) for column in self._columns]
-
-
-def _fitted(cell: Cell, column: Column, width: int, more: str) -> Content:
-    """The cell in exactly `width` cells, cut with a sign or padded."""
-    if isinstance(cell, str):
-        content = Content(one_line(cell[:_LONGEST]))
-        if column.style:
-            content = content.stylize(column.style)
-    else:
-        content = cell.first_line[:_LONGEST]
-        if (shown := one_line(content.plain)) != content.plain:
-            content = Content(shown)
-    if content.cell_length > width:
-        content = content.truncate(max(0, width - len(more))) + Content(more)
-    pad = max(0, width - content.cell_length)
-    return content.pad_left(pad) if column.align == "right" else content.pad_right(pad)
 
 
 def _outwards(start: int, length: int) -> Iterator[int]:
@@ -481,3 +408,6 @@ def _outwards(start: int, length: int) -> Iterator[int]:
             yield start + distance
         if start - distance >= 0:
             yield start - distance
+
+
+__all__ = ["Cell", "Column", "Model", "Rows"]
