@@ -23,11 +23,10 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent.ui import bindings, themes, words
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
-from tui_agent.ui.commands import Palette, listed
-from tui_agent.ui.help import HelpScreen
 from tui_agent.ui.terminal import Terminal, register_keys
 
 if TYPE_CHECKING:
+    from textual.command import Provider
     from textual.screen import Screen
 
     from tui_agent.agent.session import Session
@@ -73,11 +72,17 @@ def style_sheets() -> list[str | PurePath]:
     return sorted(styles_folder().glob("*.tcss"))
 
 
+def _palette() -> type[Provider]:
+    from tui_agent.ui.palette import Palette  # not needed before the first frame
+
+    return Palette
+
+
 class TuiAgent(App[int]):
     """The program on a terminal. It returns an exit code."""
 
     TITLE = "tui-agent"
-    COMMANDS = {Palette}  # noqa: RUF012 (Textual's own annotation)
+    COMMANDS = {_palette}  # noqa: RUF012 (Textual's own annotation)
     COMMAND_PALETTE_BINDING = "f24"
     """No key of its own: the table of keys says which one opens the palette."""
 
@@ -92,6 +97,8 @@ class TuiAgent(App[int]):
         self._listening = asyncio.Event()
         self._chat = ChatScreen(self.keys, wanted.workspace, self._events.put_nowait)
         self.farewell = ""
+        # before the app runs: a theme that is set later makes every style sheet be read again
+        themes.register(cast("App[object]", self))
 
     # --- the first frame, then the session
 
@@ -99,7 +106,6 @@ class TuiAgent(App[int]):
         return self._chat
 
     def on_mount(self) -> None:
-        themes.register(cast("App[object]", self))
         self.set_keymap(self.keys.keymap)
         self._watch_hangup()
         self._begin_hearing()
@@ -172,6 +178,9 @@ class TuiAgent(App[int]):
     # --- other screens
 
     def on_chat_screen_help_wanted(self) -> None:
+        from tui_agent.ui.commands import listed
+        from tui_agent.ui.help import HelpScreen  # not needed before the first frame
+
         commands = listed(self.session.commands if self.session is not None else ())
         self.push_screen(HelpScreen(self.keys, commands, self.keys.problems))
 

@@ -1,14 +1,11 @@
-"""The commands of the screen beside the session's (`/help`, `/inspect`, `/quit`), and the palette that finds all."""
+"""The commands of the screen beside the session's: `/help`, `/inspect`, `/quit`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
-
-from tui_agent import literal
 from tui_agent.ui.bindings import ACTIONS
 
 if TYPE_CHECKING:
@@ -49,36 +46,3 @@ class Offer:
     words: str
     help: str
     run: Callable[[], object]
-
-
-class Offering(Protocol):
-    """A screen that has something for the palette."""
-
-    def offers(self) -> Sequence[Offer]:
-        """All of it."""
-        ...
-
-
-class Palette(Provider):
-    """What the screen in front offers."""
-
-    def _offers(self) -> Sequence[Offer]:
-        screen = self.screen
-        return cast(Offering, screen).offers() if hasattr(screen, "offers") else ()
-
-    async def discover(self) -> Hits:
-        for offer in self._offers():
-            yield DiscoveryHit(literal.one_line(offer.words), offer.run, help=_plain(offer.help))
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for offer in self._offers():
-            words = literal.one_line(offer.words)
-            score = max(matcher.match(words), 0.9 * matcher.match(offer.help))
-            if score > 0:
-                yield Hit(score, matcher.highlight(words), offer.run, help=_plain(offer.help))
-
-
-def _plain(text: str) -> str:
-    """Text for a place that reads markup: its brackets are brackets."""
-    return literal.one_line(text).replace("\\", "\\\\").replace("[", "\\[")

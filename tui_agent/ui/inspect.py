@@ -98,12 +98,12 @@ class LogApp(App[int]):
         self._path = path
         self._read = read
         self._log_screen = LogScreen(path)
+        themes.register(cast("App[object]", self))
 
     def get_default_screen(self) -> Screen[Any]:
         return self._log_screen
 
     def on_mount(self) -> None:
-        themes.register(cast("App[object]", self))
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:

@@ -7,8 +7,6 @@ that shift+enter arrives as itself where the kitty protocol is not spoken.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import MutableMapping
 from types import SimpleNamespace
@@ -64,6 +62,8 @@ def clipboard_command() -> list[str] | None:
     Inside tmux its own buffer is set and passed on (`-w`), because tmux drops the escape sequence in its default
     settings. Over ssh a local program would fill the clipboard of the wrong machine.
     """
+    import shutil
+
     if os.environ.get("TMUX") and shutil.which("tmux"):
         return ["tmux", "load-buffer", "-w", "-"]
     if on_another_machine():
@@ -79,6 +79,8 @@ def clipboard_command() -> list[str] | None:
 
 def copy_with(command: list[str], text: str) -> bool:
     """Give `text` to a clipboard program; True if it took it. Blocks: call it in a thread."""
+    import subprocess  # with `shutil` above: not needed before the first frame
+
     try:
         done = subprocess.run(
             command,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
+from pathlib import Path
 from time import perf_counter
 from typing import Protocol, TypeVar
 
@@ -57,6 +58,12 @@ def clock(at: str | None, *, short: bool = False, now: datetime | None = None) -
     if moment.date() == today.date():
         return moment.strftime("%H:%M")
     return f"{moment.day} {moment:%b}" if short else f"{moment.day} {moment:%b %H:%M}"
+
+
+def short_path(path: str) -> str:
+    """A path with the home folder as `~`."""
+    home = str(Path.home()).rstrip("/")
+    return f"~{path[len(home) :]}" if home and (path == home or path.startswith(f"{home}/")) else path
 
 
 _SLICE_S = 0.004

@@ -14,6 +14,7 @@ from textual.content import Content
 
 from tui_agent import literal
 from tui_agent.events import Answer, Question
+from tui_agent.ui import words
 from tui_agent.ui.cards.card import Card, Choice
 
 _ONCE, _RULE = Choice("y", "once"), Choice("w", "write a rule")
@@ -75,7 +76,9 @@ class ApprovalCard(Card):
         if self._edited is not None:
             parts.append(Content.styled("as edited by you", "$text-warning"))
         if question.place:
-            parts.append(Content.styled(f"in {literal.one_line(question.place, 60)}", "$text-muted"))
+            parts.append(
+                Content.styled(f"in {literal.one_line(words.short_path(question.place), 60)}", "$text-muted")
+            )
         if question.rule and not question.warning:
             parts.append(
                 Content.styled(f"a rule would read: {literal.one_line(question.rule, 60)}", "$text-muted")

@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 from textual.message import Message
 
-from tui_agent.ui.cards.approval import ApprovalCard
-from tui_agent.ui.cards.card import Card, ChoiceCard, TextCard
-
 if TYPE_CHECKING:
     from tui_agent.events import Answer, Question
+    from tui_agent.ui.cards.card import Card
 
-_KINDS: dict[str, type[Card]] = {"approval": ApprovalCard, "choice": ChoiceCard, "text": TextCard}
+
+def card_for(question: Question) -> Card:
+    """The card of a question."""
+    # cards are not needed before the first frame
+    from tui_agent.ui.cards.approval import ApprovalCard
+    from tui_agent.ui.cards.card import ChoiceCard, TextCard
+
+    kinds: dict[str, type[Card]] = {"approval": ApprovalCard, "choice": ChoiceCard, "text": TextCard}
+    return kinds[question.kind](question)
 
 
 class Dock(Vertical):
@@ -122,8 +128,7 @@ class Dock(Vertical):
             self._card = None
         self.display = bool(self._waiting)
         if self._waiting:
-            question = self._waiting[0]
-            card = _KINDS[question.kind](question)
+            card = card_for(self._waiting[0])
             self._card = card
             card.fit(self._rows)
             self._count()

@@ -89,7 +89,7 @@ class Jump(Vertical):
     def _cells(self, index: int) -> Sequence[Cell]:
         point = self._points[index]
         said = literal.one_line(point.words, 400) if point.turn else "a step of the turn"
-        return (f"{point.id}", words.clock(point.at), words.tokens(point.tokens), said)
+        return (f"{point.id}", words.clock(point.at), words.tokens(point.tokens or None), said)
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         event.stop()

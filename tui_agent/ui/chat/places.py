@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_agent.ui import footer
-from tui_agent.ui.cards.jump import Jump
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.asking import Asking
-from tui_agent.ui.inspector.panel import Panel
 
 if TYPE_CHECKING:
     from tui_agent.events import Emit
     from tui_agent.ui import bindings
+    from tui_agent.ui.cards.jump import Jump
+    from tui_agent.ui.inspector.panel import Panel
     from tui_agent.ui.transcript.view import Transcript
 
 
@@ -46,6 +46,8 @@ class Places(Asking):
         elif self.session is None:
             self.say("the session is not open yet", "warning")
         else:
+            from tui_agent.ui.inspector.panel import Panel  # not needed before the first frame
+
             self.panel = Panel(self.session.context, writable=not self.session.read_only, id="panel")
             self.place()
             await self.query_one("#body").mount(self.panel)
@@ -96,6 +98,8 @@ class Places(Asking):
         if checkpoint is None and not any(point.turn for point in self.session.context.checkpoints()):
             self.say("there is no checkpoint yet: each prompt makes one")
             return
+        from tui_agent.ui.cards.jump import Jump  # not needed before the first frame
+
         self.jump = Jump(self.session.context, checkpoint, id="jump")
         await self.query_one("#body").mount(self.jump)
         self.jump.enter()

@@ -31,7 +31,7 @@ from textual.widgets import Static
 
 from tui_agent.commands import CommandError
 from tui_agent.events import Question, QueuedPrompt
-from tui_agent.ui import footer
+from tui_agent.ui import footer, words
 from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.completion import Completion, Files, matching_commands
@@ -100,6 +100,8 @@ class ChatScreen(Places):
         self._keep: Keep | None = None
         self._keep_timer: Timer | None = None
         self._early: list[QueuedPrompt] = []
+        self._given = ""
+        """The words that going back put into the composer."""
         self._stopped = self._escaped = float("-inf")
         self.acts |= {
             "card": self._next_card,
@@ -135,7 +137,7 @@ class ChatScreen(Places):
         self.reload()
         self.status.tell(
             name=session.title or self._workspace.name,
-            path=_short_path(session.workspace),
+            path=words.short_path(str(session.workspace)),
             model=session.model,
             demo=session.demo,
             window=session.window,
@@ -199,9 +201,14 @@ class ChatScreen(Places):
         self.reload()
         if self.panel is not None:
             self.panel.changed()
+        if event.op == "undo" and self._given and self.composer.text == self._given:
+            # the words of the turn are back in the chat
+            self.composer.take(remember=False)
+        self._given = ""
         if event.words and event.op == "revert":
             if self.composer.is_blank:
                 self.composer.put(event.words)
+                self._given = self.composer.text
             else:
                 self.composer.past.add(event.words)
                 self.say("the words of that turn: Up brings them back")
@@ -456,9 +463,3 @@ class ChatScreen(Places):
 
     def _tell_app(self, message: Message) -> None:
         self.app.post_message(message)
-
-
-def _short_path(path: Path) -> str:
-    """A path with the home folder as `~`."""
-    home = type(path).home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)

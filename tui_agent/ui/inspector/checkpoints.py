@@ -74,7 +74,12 @@ class Checkpoints(Tab):
             said = Content(literal.one_line(point.words, 400))
         else:
             said = Content.styled(f"a step of {turn}" if turn >= 0 else "a step", "$text-muted")
-        return (f"{point.id}", words.clock(point.at, short=self.narrow), words.tokens(point.tokens), said)
+        return (
+            f"{point.id}",
+            words.clock(point.at, short=self.narrow),
+            words.tokens(point.tokens or None),
+            said,
+        )
 
     def open(self, index: int) -> None:
         self.post_message(self.JumpWanted(self._points[index].id))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui_agent.context import Context
-    from tui_agent.ui.rows import Rows
 
 _KINDS: tuple[type[Records] | type[Checkpoints] | type[Backups], ...] = (Records, Checkpoints, Backups)
 
@@ -141,8 +140,9 @@ class Panel(Vertical):
         event.stop()
         self.post_message(self.JumpWanted(event.checkpoint))
 
-    def on_rows_moved(self, event: Rows.Moved) -> None:
+    def on_tab_keys_changed(self, event: Tab.KeysChanged) -> None:
         event.stop()
+        self.post_message(self.KeysChanged())
 
     def on_descendant_focus(self) -> None:
         self.post_message(self.KeysChanged())

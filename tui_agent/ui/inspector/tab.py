@@ -85,6 +85,9 @@ class Tab(Vertical):
 
         checkpoint: int
 
+    class KeysChanged(Message):
+        """What can be pressed is different now."""
+
     def __init__(self, context: Context, rows: Rows, *, writable: bool) -> None:
         super().__init__(classes="tab")
         self.context = context
@@ -172,7 +175,8 @@ class Tab(Vertical):
         self.follow()
 
     def say(self, text: Content) -> None:
-        """The line under the list."""
+        """The line under the list; what it sums up has just been read."""
+        self.post_message(self.KeysChanged())
         self._sum.update(text)
         self._sum.display = bool(text.plain)
 
@@ -196,6 +200,7 @@ class Tab(Vertical):
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         event.stop()
+        self.post_message(self.KeysChanged())
         if self.detail_open and event.index >= 0:
             self.open(event.index)
 
