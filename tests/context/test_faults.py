@@ -22,6 +22,8 @@ from tests.support.crash import Call, Case, Driver
 from tui_agent.context import Context, LogBusy
 
 REWRITES = ("revert", "clear", "clear_with_prompt", "restore", "undo", "redo", "prompt")
+NO_LINKS = "link,linkat:error=EPERM"
+"""A file system where a file has one name."""
 APPENDS = ("append", "append_many", "append_and_sync")
 OPERATIONS = (*APPENDS, *REWRITES)
 Shown = dict[str, Any]
@@ -163,10 +165,18 @@ def test_a_kill_while_the_file_is_written_anew_after_a_failed_sync_leaves_before
     kill_each(driver, templates["append"], tmp_path, "append_and_sync", "fdatasync:error=EIO:when=1")
 
 
+@pytest.mark.parametrize("operation", ["revert", "undo"])
+def test_a_kill_where_files_cannot_have_two_names_leaves_before_or_after(
+    driver: Driver, templates: dict[str, Path], tmp_path: Path, operation: str
+) -> None:
+    kill_each(driver, templates[operation], tmp_path, operation, NO_LINKS)
+
+
 def kill_each(driver: Driver, template: Path, tmp_path: Path, operation: str, *inject: str) -> None:
     calls, after = traced(driver, copy(template, tmp_path, "whole"), operation, *inject)
     before = look(template)
-    points = [point for point in crash.points(calls) if not inject or point[0] != "fdatasync"]
+    struck = {name for expression in inject for name in expression.split(":")[0].split(",")}
+    points = [point for point in crash.points(calls) if point[0] not in struck]
     assert len(points) > (1 if operation in APPENDS else 10)
     for name, number in points:
         case = f"{operation}, killed at {name} {number}"
@@ -185,10 +195,26 @@ def kill_each(driver: Driver, template: Path, tmp_path: Path, operation: str, *i
 def test_a_power_loss_leaves_before_or_after(
     driver: Driver, templates: dict[str, Path], tmp_path: Path, operation: str
 ) -> None:
-    template = templates[operation]
+    lose_power(driver, templates[operation], tmp_path, operation)
+
+
+@pytest.mark.parametrize("operation", ["revert", "undo"])
+def test_a_power_loss_where_files_cannot_have_two_names_leaves_before_or_after(
+    driver: Driver, templates: dict[str, Path], tmp_path: Path, operation: str
+) -> None:
+    lose_power(driver, templates[operation], tmp_path, operation, NO_LINKS)
+
+
+def test_a_power_loss_while_the_file_is_written_anew_after_a_failed_sync_leaves_before_or_after(
+    driver: Driver, templates: dict[str, Path], tmp_path: Path
+) -> None:
+    lose_power(driver, templates["append"], tmp_path, "append_and_sync", "fdatasync:error=EIO:when=1")
+
+
+def lose_power(driver: Driver, template: Path, tmp_path: Path, operation: str, *inject: str) -> None:
     folder = copy(template, tmp_path, "whole")
     disk = powerloss.Disk(folder)
-    calls, after = traced(driver, folder, operation)
+    calls, after = traced(driver, folder, operation, *inject)
     before = look(template)
     allowed = torn(before, after) if operation in APPENDS else [before, after]
     for count, files in powerloss.replay(disk, calls):

@@ -349,7 +349,8 @@ class Sessions(RuleBasedStateMachine):
         fresh = Context(self.path, read_only=True)
         self.run(fresh.restore())
         try:
-            assert everything(self.context) == everything(fresh)
+            live, restored = everything(self.context), everything(fresh)
+            assert {key: (live[key], restored[key]) for key in live if live[key] != restored[key]} == {}
             assert difference(self.context, self.model.shown) == ""
             assert len(self.context.damage) == len(self.model.current) - len(sound(self.model.current))
             assert {backup.name for backup in self.context.backups()} == set(self.model.backups)
