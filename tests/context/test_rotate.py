@@ -372,6 +372,7 @@ async def test_what_a_killed_rewrite_left_is_removed_by_the_next_writer(path: Pa
     reader = await fresh(path)
     assert (path.parent / "context.jsonl.tmp").exists()
     assert reader.swept == ()
+    assert [backup.name for backup in reader.backups()] == ["context_1.jsonl"]
     other = Context(path)
     await other.restore()
     await other.checkpoint()

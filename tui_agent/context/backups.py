@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_agent.context.errors import NoSuchBackup
 from tui_agent.context.records import Source, decode
-from tui_agent.context.rotate import backup_path, backups_of
+from tui_agent.context.rotate import backup_path, backups_of, reserved
 
 if TYPE_CHECKING:
     from tui_agent.context.projection import Head
@@ -46,29 +46,31 @@ class Backup:
 
 def list_backups(path: Path, head: Head | None) -> list[Backup]:
     """The backups of the log at `path`, newest first; `head` is the log's head in force."""
-    files = backups_of(path)
+    unmade = reserved(path, 0 if head is None else head.n)
+    files = {n: file for n, file in backups_of(path).items() if n not in unmade}
     pinned = pinned_names(path)
     causes = _causes(path, None if head is None else _fields(head))
     found = []
     for n in sorted({*files, *causes}, reverse=True):
-        file, cause = files.get(n), causes.get(n, {})
-        name = backup_path(path, n).name
-        size, at = _whole(cause.get("bytes")) or 0, cause.get("at")
-        if file is not None:
-            status = file.stat()
-            size = status.st_size
-            at = at or datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds")
+        cause, name = causes.get(n, {}), backup_path(path, n).name
+        try:
+            status = files[n].stat() if n in files else None
+        except FileNotFoundError:
+            status = None
+        at = cause.get("at")
+        if not at and status is not None:
+            at = datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds")
         found.append(
             Backup(
                 name=name,
                 n=n,
                 op=str(cause.get("op") or ""),
                 at=str(at or ""),
-                bytes=size,
+                bytes=(_whole(cause.get("bytes")) or 0) if status is None else status.st_size,
                 records=_whole(cause.get("records")),
                 tokens=_whole(cause.get("tokens")),
                 pinned=name in pinned,
-                exists=file is not None,
+                exists=status is not None,
                 figures=cause,
             )
         )

@@ -47,26 +47,38 @@ def backup_path(path: Path, n: int) -> Path:
     return path.with_name(f"{path.stem}_{n}{path.suffix}")
 
 
-def sweep(path: Path, newest: int) -> list[str]:
-    """Remove what a killed rewrite left; only for who holds the lease. Returns the names removed.
+def reserved(path: Path, newest: int) -> dict[int, Path]:
+    """Names that a killed rewrite reserved for a backup it never made, by number.
 
-    That is the unfinished new file, an unfinished copy of the old one, a second name of the log itself, and a number
-    above `newest` (the newest that a head record names) that was reserved and not filled.
+    That is a second name of the log itself, and an empty file whose number is above `newest`, the newest that a head
+    record names.
     """
     try:
         own = path.stat()
     except FileNotFoundError:
-        return []
-    leftovers = list(path.parent.glob(f"{_literal(path.name)}.tmp"))
-    leftovers += [
-        found
-        for found in path.parent.glob(f"{_literal(path.stem)}_*{_literal(path.suffix)}.tmp")
-        if re.fullmatch(r"_[0-9]+", found.name.removesuffix(path.suffix + ".tmp")[len(path.stem) :])
-    ]
+        return {}
+    found = {}
     for n, backup in backups_of(path).items():
-        status = backup.lstat()
-        if (status.st_dev, status.st_ino) == (own.st_dev, own.st_ino) or (n > newest and status.st_size == 0):
-            leftovers.append(backup)
+        with contextlib.suppress(FileNotFoundError):
+            status = backup.lstat()
+            if (status.st_dev, status.st_ino) == (own.st_dev, own.st_ino) or (
+                n > newest and status.st_size == 0
+            ):
+                found[n] = backup
+    return found
+
+
+def sweep(path: Path, newest: int) -> list[str]:
+    """Remove what a killed rewrite left; only for who holds the lease. Returns the names removed.
+
+    That is the unfinished new file, an unfinished copy of the old one, and names that were only `reserved`.
+    """
+    leftovers = [
+        found
+        for found in path.parent.glob(f"{_literal(path.stem)}*{_literal(path.suffix)}.tmp")
+        if re.fullmatch(r"(_[0-9]+)?", found.name.removesuffix(path.suffix + ".tmp")[len(path.stem) :])
+    ]
+    leftovers += reserved(path, newest).values()
     for leftover in leftovers:
         leftover.unlink(missing_ok=True)
     return [leftover.name for leftover in leftovers]
