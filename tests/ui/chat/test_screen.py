@@ -187,6 +187,26 @@ async def test_lines_that_come_below_are_counted_and_end_goes_there(tmp_path: Pa
         await made.until(lambda: "new lines below" not in made.text)
 
 
+@pytest.mark.usefixtures("quick")
+async def test_the_end_is_followed_while_cards_come_and_go(tmp_path: Path) -> None:
+    def many(session: FakeSession) -> None:
+        conversation(session.context, 6)
+
+    async with stage(tmp_path, size=(120, 36), prepare=many) as made:
+        transcript = made.chat.transcript
+        for height in (36, 20, 36, 24, 30):
+            await made.pilot.resize_terminal(120, height)
+            made.session.begin()
+            question = made.session.ask()
+            await made.until(lambda: made.chat.dock.card is not None)
+            await made.session.settle(question.id, said.Answer("once"))
+            made.session.emit(said.TextDelta("line\n\n" * 4), said.ReplyEnded("r", "end_turn", "line"))
+            made.session.end()
+            await made.until(lambda: made.chat.dock.card is None)
+            assert transcript.follow
+            assert transcript.scroll_y == transcript.max_scroll_y
+
+
 async def test_a_click_in_the_chat_leaves_the_focus_to_the_composer(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.pilot.click("#transcript", offset=(5, 3))

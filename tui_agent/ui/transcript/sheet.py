@@ -248,6 +248,13 @@ class Sheet(ScrollView, can_focus=True):
         """Laid out with the next frame, not before it."""
         self._stale = True
 
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        # a new size moves the scroll position; whoever followed the end has not scrolled up by that
+        with self._own_scroll():
+            return super()._size_updated(size, virtual_size, container_size, layout)
+
     # --- rows
 
     def notify_style_update(self) -> None:
