@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tui_agent.context import records
-from tui_agent.context.records import Source, decode, encode, parse, ulid
+from tui_agent.context.encoding import encode, ulid
+from tui_agent.context.records import decode, parse
+from tui_agent.context.source import Source
 
 
 def test_ids_are_ulids_that_ascend() -> None:

@@ -22,7 +22,8 @@ from tui_agent.messages.tokens import Estimator, Mark, Tokens
 
 if TYPE_CHECKING:
     from tui_agent.context.elisions import Elision
-    from tui_agent.context.projection import Projection, Usage
+    from tui_agent.context.projection import Projection
+    from tui_agent.context.usages import Usage
 
 _LEARNED_FROM = 8
 """So many of the newest pairs of usages correct the estimator."""
@@ -104,9 +105,9 @@ class Accounting:
             return self.tools
         if not log.blocks[index]:
             return Tokens(0, "exact")
-        now = log.elided.get(index, ())
+        now = log.elisions.on(index)
         pair = self._pair_of(index)
-        if pair is not None and now == self._elided_at(self._bounds[pair], index):
+        if pair is not None and now == log.elisions.at(self._bounds[pair], index):
             share = self._shares_of(pair)
             produced = self._output(pair, index)
             if produced is not None:
@@ -149,12 +150,12 @@ class Accounting:
         yield from self._uncovered(bound, produced)
         touched = {
             target
-            for event, name, targets in self._events_after(bound)
-            for target, _ in (targets or log.targets(name))
+            for event, name, targets in log.elisions.after(bound)
+            for target, _ in (targets or log.elisions.targets(name))
         }
         for index in sorted(touched):
             if index <= bound or index in produced:
-                now, then = log.elided.get(index, ()), self._elided_at(bound, index)
+                now, then = log.elisions.on(index), log.elisions.at(bound, index)
                 if now != then:
                     yield self._estimate(index, now) - self._estimate(index, then)
         put_in_front = any(head.op == "prompt" and head.index > bound for head in log.heads)
@@ -164,14 +165,14 @@ class Accounting:
     def _uncovered(self, bound: int, produced: set[int]) -> Iterator[int]:
         """The sum of the messages behind the boundary, if there are any; only new ones are looked at."""
         log = self._log
-        key = (bound, len(log.elides), self._factor, self._estimator.model)
+        key = (bound, len(log.elisions.events), self._factor, self._estimator.model)
         known, at, total, count = self._running
         if known != key:
             at, total, count = bisect_right(log.visible, bound), 0, 0
         for place in range(at, len(log.visible)):
             index = log.visible[place]
             if index not in produced:
-                total += self._estimate(index, log.elided.get(index, ()))
+                total += self._estimate(index, log.elisions.on(index))
                 count += 1
         self._running = (key, len(log.visible), total, count)
         if count:
@@ -190,29 +191,6 @@ class Accounting:
         return (
             {usages[at].produced for at in range(max(0, len(usages) - 2), len(usages))} if usages else set()
         )
-
-    def _events_after(self, bound: int) -> list[tuple[int, str, tuple[tuple[int, Elision], ...]]]:
-        elides = self._log.elides
-        return elides[bisect_right(elides, bound, key=lambda event: event[0]) :]
-
-    def _elided_at(self, bound: int, index: int) -> tuple[Elision, ...]:
-        """The elisions in force on a record when the log was read up to `bound`."""
-        log = self._log
-        if not log.elides or log.elides[-1][0] <= bound:
-            return log.elided.get(index, ())
-        found: tuple[Elision, ...] = ()
-        for event in log.events_on(index):
-            at, name, targets = log.elides[event]
-            if at > bound:
-                break
-            if at in log.restored:
-                items = log.restored[at]
-                found = tuple(
-                    e for e in found if e.elide != name or (items is not None and e.item not in items)
-                )
-            else:
-                found += tuple(elision for target, elision in targets if target == index)
-        return found
 
     # --- estimates -------------------------------------------------------------------------------------------------
 
@@ -304,7 +282,7 @@ class Accounting:
         return not (
             between(log.prompts)
             or between(log.tools)
-            or any(event[0] <= high for event in self._events_after(low)[:1])
+            or any(event[0] <= high for event in log.elisions.after(low)[:1])
             or any(head.op == "prompt" and low < head.index <= high for head in log.heads)
         )
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.context.errors import NoSuchBackup
-from tui_agent.context.records import Source, decode
+from tui_agent.context.records import decode
 from tui_agent.context.rotate import backup_path, backups_of, reserved
+from tui_agent.context.source import Source
 
 if TYPE_CHECKING:
     from tui_agent.context.projection import Head

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from tui_agent.context import backups as kept
 from tui_agent.context import views
 from tui_agent.context.blobs import BlobStore, OutputStore
+from tui_agent.context.encoding import encode
 from tui_agent.context.errors import ReadOnlyLog
 from tui_agent.context.projection import Damage, Projection
-from tui_agent.context.records import Record, Source, encode
+from tui_agent.context.records import Record
+from tui_agent.context.source import Source
 from tui_agent.context.writer import Cause, Keep, Writer
 from tui_agent.messages.blocks import Block, Message, text_block
 
@@ -202,7 +204,7 @@ class Context:
         Raises:
             ValueError: there is no such record.
         """
-        return list(self._log.elided.get(self._index(record), ()))
+        return list(self._log.elisions.on(self._index(record)))
 
     @property
     def damage(self) -> list[Damage]:
@@ -467,7 +469,7 @@ class Context:
         Raises:
             ValueError: there is no such checkpoint.
         """
-        return views.words_after(self._log, self._log.find_checkpoint(checkpoint))
+        return views.words_after(self._log, views.find_checkpoint(self._log, checkpoint))
 
     # --- rewriting -------------------------------------------------------------------------------------------------
 
@@ -482,7 +484,7 @@ class Context:
         """
         await self._writer.ready()
         log = self._log
-        place = log.find_checkpoint(checkpoint)
+        place = views.find_checkpoint(log, checkpoint)
         cut = log.checkpoints[place]
         marks = [
             log.record(index)
@@ -576,7 +578,7 @@ class Context:
         if isinstance(which, str) and which.endswith(self.path.suffix):
             file = kept.find_backup(self.path, which)
             return views.history(await self._writer.look(lambda: Projection.load(Source(file))))
-        cut = log.checkpoints[log.find_checkpoint(which)]
+        cut = log.checkpoints[views.find_checkpoint(log, which)]
         return views.history(await self._writer.look(lambda: log.prefix(cut)))
 
     # --- the disk ----------------------------------------------------------------------------------------------------

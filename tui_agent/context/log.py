@@ -19,7 +19,7 @@ from typing import Literal
 
 from tui_agent.context.errors import LogChanged, LogReadError, LogWriteError
 from tui_agent.context.projection import Projection
-from tui_agent.context.records import Source
+from tui_agent.context.source import Source
 
 Durability = Literal["step", "record", "off"]
 

@@ -7,15 +7,13 @@ of a fresh process are the same by construction. `prefix` is the projection of t
 
 from __future__ import annotations
 
-import threading
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any
 
-from tui_agent.context.elisions import Elision, elide, leaves_nothing
+from tui_agent.context.elisions import Elision, Elisions, elide, leaves_nothing
 from tui_agent.context.kimi import is_kimi, normalise
 from tui_agent.context.records import (
     BOM,
@@ -26,7 +24,6 @@ from tui_agent.context.records import (
     Damaged,
     Header,
     Record,
-    Source,
     decode,
     digest_id,
     is_utf8,
@@ -34,10 +31,9 @@ from tui_agent.context.records import (
     read_header,
     salvage,
 )
+from tui_agent.context.source import Bodies, Source
+from tui_agent.context.usages import Usages
 from tui_agent.messages.blocks import Block, text_block
-
-_CACHE_BYTES = 4 * 1024 * 1024
-"""Decoded bodies are kept up to this many bytes of their lines, so that looking twice does not decode twice."""
 
 _DAMAGED = ""
 _NEARBY = 16
@@ -71,55 +67,6 @@ class Head:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """A `_usage` record: `boundary` is the index of the last line it covers, `produced` that of the answer, or -1."""
-
-    index: int
-    count: int
-    exact: bool
-    boundary: int
-    produced: int
-
-
-class Usages(Sequence[Usage]):
-    """The `_usage` records in order, as columns."""
-
-    __slots__ = ("boundary", "count_", "exact", "index_", "produced")
-
-    def __init__(self) -> None:
-        self.index_ = array("I")
-        self.count_ = array("Q")
-        self.exact = bytearray()
-        self.boundary = array("I")
-        self.produced = array("q")
-
-    def __len__(self) -> int:
-        return len(self.index_)
-
-    @overload
-    def __getitem__(self, at: int) -> Usage: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Usage]: ...
-    def __getitem__(self, at: int | slice) -> Usage | list[Usage]:
-        if isinstance(at, slice):
-            return [self[i] for i in range(*at.indices(len(self)))]
-        return Usage(
-            self.index_[at], self.count_[at], bool(self.exact[at]), self.boundary[at], self.produced[at]
-        )
-
-    def before(self, index: int) -> int:
-        """How many stand before the line at `index`."""
-        return bisect_left(self.index_, index)
-
-    def first(self, count: int) -> Usages:
-        """The first so many."""
-        other = Usages()
-        for name in self.__slots__:
-            setattr(other, name, getattr(self, name)[:count])
-        return other
-
-
 class Projection:
     """What a log means, and where each of its lines lies."""
 
@@ -149,16 +96,10 @@ class Projection:
         self.tools: list[int] = []
         self.states: list[tuple[int, str]] = []
         self.marks: list[tuple[int, int, dict[str, Any]]] = []
-        self.elides: list[tuple[int, str, tuple[tuple[int, Elision], ...]]] = []
-        """`_elide` and `_restore_elided` in order: index, id of the elide, targets. Nothing to restore is ()."""
-        self.restored: dict[int, frozenset[int] | None] = {}
-        """For the index of a `_restore_elided`: which items; None is all."""
-        self._elide_at: dict[str, tuple[tuple[int, Elision], ...]] = {}
-        self._events_on: dict[int, list[int]] = {}
+        self.elisions = Elisions()
         self.heads: list[Head] = []
         self.state: dict[str, int] = {}
         self.marked: dict[int, dict[str, Any]] = {}
-        self.elided: dict[int, tuple[Elision, ...]] = {}
         self.next_line = 1
         self.size = 0
         self.torn = False
@@ -174,9 +115,7 @@ class Projection:
         """True while there is no index of ids yet."""
         self._waiting: list[tuple[int, Header, bytes]] = []
         """Lines that refer to others by id, until there is an index."""
-        self._cache: OrderedDict[int, dict[str, Any]] = OrderedDict()
-        self._cached = 0
-        self._lock = threading.Lock()
+        self._bodies = Bodies()
         self._handlers: dict[str, Callable[[int, Header, bytes], None]] = {
             "_checkpoint": self._checkpoint,
             "_usage": self._usage,
@@ -377,12 +316,7 @@ class Projection:
                     self._waiting.append((index, header, line))
                 else:
                     boundary, produced = places
-        usages = self.usages
-        usages.index_.append(index)
-        usages.count_.append(count)
-        usages.exact.append(header.exact is not False)
-        usages.boundary.append(boundary)
-        usages.produced.append(produced)
+        self.usages.add(index, count, header.exact is not False, boundary, produced)
 
     def _usage_again(self, index: int, header: Header) -> None:
         at = self.usages.before(index)
@@ -485,19 +419,11 @@ class Projection:
                 continue
             if placeholder is None or isinstance(placeholder, str):
                 targets.append((target, Elision(name, place, block, placeholder, by, reason)))
-        self._apply_elide(index, name, tuple(targets))
+        self._show(self.elisions.add(index, name, tuple(targets), copy=self._live))
 
     def _message_at(self, name: object, before: int) -> int:
         place = self._place(name, before) if isinstance(name, str) else None
         return place if place is not None and place >= 0 and self.blocks[place] else -1
-
-    def _apply_elide(self, index: int, name: str, targets: tuple[tuple[int, Elision], ...]) -> None:
-        self._elide_at[name] = targets
-        self._note_event(index, name, targets)
-        changed = dict(self.elided) if self._live else self.elided
-        for target, elision in targets:
-            changed[target] = (*changed.get(target, ()), elision)
-        self._use_elisions(changed, {target for target, _ in targets})
 
     def _restore_elided(self, index: int, header: Header, line: bytes) -> None:
         body = decode(line)
@@ -508,41 +434,10 @@ class Projection:
             self._waiting.append((index, header, line))
             return
         chosen = None if items is None else frozenset(item for item in items if type(item) is int)
-        self._apply_restore(index, name, chosen)
+        self._show(self.elisions.bring_back(index, name, chosen, copy=self._live))
 
-    def _apply_restore(self, index: int, name: str, items: frozenset[int] | None) -> None:
-        self._note_event(index, name, ())
-        self.restored[index] = items
-        changed = dict(self.elided) if self._live else self.elided
-        touched = {target for target, _ in self.targets(name)}
-        for target in touched:
-            left = tuple(
-                e
-                for e in changed.get(target, ())
-                if e.elide != name or (items is not None and e.item not in items)
-            )
-            if left:
-                changed[target] = left
-            else:
-                changed.pop(target, None)
-        self._use_elisions(changed, touched)
-
-    def _note_event(self, index: int, name: str, targets: tuple[tuple[int, Elision], ...]) -> None:
-        for target in {target for target, _ in targets or self.targets(name)}:
-            self._events_on.setdefault(target, []).append(len(self.elides))
-        self.elides.append((index, name, targets))
-
-    def targets(self, elide: str) -> tuple[tuple[int, Elision], ...]:
-        """What the `_elide` record of that id names: indices of records, and the items on them."""
-        return self._elide_at.get(elide, ())
-
-    def events_on(self, index: int) -> list[int]:
-        """The places in `elides` of what was elided or brought back of a record."""
-        return self._events_on.get(index, [])
-
-    def _use_elisions(self, elided: dict[int, tuple[Elision, ...]], touched: set[int]) -> None:
-        """Put elisions in force and keep `visible` in step; views handed out before keep what they saw."""
-        self.elided = elided
+    def _show(self, touched: set[int]) -> None:
+        """Keep `visible` in step with the elisions; views handed out before keep what they saw."""
         if not self._live:
             return
         visible = self.visible[:]
@@ -558,13 +453,13 @@ class Projection:
 
     def _settle(self) -> None:
         """All lines are taken in bulk: find out what is left to show; from now on changes are made in copies."""
-        gone = {*self._hollow, *filter(self._is_empty, self.elided)}
+        gone = {*self._hollow, *filter(self._is_empty, self.elisions.in_force)}
         self.visible = array("I", [i for i in self.messages if i not in gone]) if gone else self.messages[:]
         self._live = True
 
     def _is_empty(self, index: int) -> bool:
         """True if elisions leave nothing of the message."""
-        return leaves_nothing(self.elided.get(index, ()), self.blocks[index])
+        return leaves_nothing(self.elisions.on(index), self.blocks[index])
 
     def _head(self, index: int, header: Header, line: bytes) -> None:
         body = decode(line)
@@ -611,13 +506,7 @@ class Projection:
         for index, target, marks in self.marks:
             if index < count:
                 other._apply_mark(index, target, marks)
-        for index, name, targets in self.elides:
-            if index >= count:
-                break
-            if index in self.restored:
-                other._apply_restore(index, name, self.restored[index])
-            else:
-                other._apply_elide(index, name, targets)
+        other.elisions = self.elisions.first(count)
         other._same = _counted(other.ids) if self._same else {}
         if count:
             other.next_line = self.lines[count - 1] + 1
@@ -675,26 +564,13 @@ class Projection:
 
     def body(self, index: int) -> dict[str, Any]:
         """The record at `index`, normalised; {} for a damaged line."""
-        with self._lock:
-            body = self._cache.get(index)
-            if body is not None:
-                self._cache.move_to_end(index)
-                return body
+        return self._bodies.get(index, self.lengths[index], lambda: self._decode(index))
+
+    def _decode(self, index: int) -> dict[str, Any]:
         if index in self.damage:
             return {}
         body = decode(self.raw(index))
-        if self.blocks[index]:
-            body = _in_our_form(body)
-        size = self.lengths[index]
-        if size <= _CACHE_BYTES // 4:
-            with self._lock:
-                if index not in self._cache:
-                    self._cache[index] = body
-                    self._cached += size
-                while self._cached > _CACHE_BYTES:
-                    old, _ = self._cache.popitem(last=False)
-                    self._cached -= self.lengths[old]
-        return body
+        return _in_our_form(body) if self.blocks[index] else body
 
     def content(self, index: int, elisions: tuple[Elision, ...] = ()) -> list[Block]:
         """The blocks of a message with elisions applied."""
@@ -722,55 +598,12 @@ class Projection:
             return None
         return head.redo
 
-    def ranges(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Where the undamaged lines from index `first` to before `last` lie, with their newlines: (offset, length)."""
-        if first >= last:
-            return []
-        if self.is_compact:
-            start = self.starts[first]
-            return [(start, self.starts[last - 1] + self.lengths[last - 1] + 1 - start)]
-        found: list[tuple[int, int]] = []
-        for index in range(first, last):
-            if index in self.damage:
-                continue
-            start, length = self.starts[index], self.lengths[index] + 1
-            if found and sum(found[-1]) == start:
-                found[-1] = (found[-1][0], found[-1][1] + length)
-            else:
-                found.append((start, length))
-        return found
-
     def extend(self, line: bytes, offset: int) -> int:
         """`feed` for a whole line at the end of the file."""
         index = self.feed(line, offset)
         self.size = offset + len(line) + 1
         self.torn = False
         return index
-
-    def find_checkpoint(self, which: int | str) -> int:
-        """The place in `checkpoints` of the one with that id (the newest, if several have it) or uid.
-
-        Raises:
-            ValueError: there is none; the message names the valid ids.
-        """
-        if isinstance(which, int) and not isinstance(which, bool):
-            for place in range(len(self.numbers) - 1, -1, -1):
-                if self.numbers[place] == which:
-                    return place
-        elif isinstance(which, str):
-            for place in range(len(self.checkpoints) - 1, -1, -1):
-                if self.id(self.checkpoints[place]) == which:
-                    return place
-        raise ValueError(f"There is no checkpoint {which!r} in this context. {self._valid_checkpoints()}")
-
-    def _valid_checkpoints(self) -> str:
-        if not self.numbers:
-            return "It has none."
-        there = set(self.numbers)
-        low, high = min(there), max(there)
-        missing = high - low + 1 - len(there)
-        gaps = f", without {missing} that cannot be read" if missing else ""
-        return f"Valid ids: {low} to {high}{gaps}."
 
     def effective_marks(self, index: int) -> dict[str, Any]:
         """The marks of a record: those it was written with, changed by `_mark` records."""

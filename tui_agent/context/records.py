@@ -8,19 +8,17 @@ damaged. `decode` reads the whole line when somebody looks at it, and takes ever
 from __future__ import annotations
 
 import json
-import os
 import re
 import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence, Set
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from hashlib import sha256
 from itertools import pairwise
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tui_agent.context.encoding import DEEPEST, tidy
+from tui_agent.context.encoding import ulid as ulid  # others take it from here
 from tui_agent.literal import clean
 
 if TYPE_CHECKING:
@@ -32,18 +30,11 @@ KIMI_PARTS = frozenset({"think", "image_url", "audio_url", "video_url", "audio",
 LARGEST = 2**53
 """Counts and ids at or above this are damage: no program writes them and not every JSON reader keeps them."""
 
-_DEEPEST = 200
-"""Levels of nesting that are kept; what lies deeper is named in a word, since no consumer could walk it."""
-_TOO_DEEP = "[nested too deeply]"
-
 LONG_NUMBER = 4300
 """Digits from which on Python refuses to read an integer (its guard against quadratic time)."""
 _DIGITS = re.compile(rb"[0-9]{%d}" % (LONG_NUMBER + 1))
 _DIGIT = frozenset(b"0123456789")
 _SAMPLE = 2048
-
-_BATCH = 128 * 1024
-"""Bytes read at once: little enough to stay in the processor's cache between reading, splitting and decoding."""
 
 BOM = b"\xef\xbb\xbf"
 
@@ -143,58 +134,9 @@ def decode(line: bytes) -> dict[str, Any]:
         value = _generic(line)
     except UNREADABLE:
         return _on_a_fresh_stack(line)
-    if line.count(b"[") + line.count(b"{") > _DEEPEST:
+    if line.count(b"[") + line.count(b"{") > DEEPEST:
         value = tidy(value)
     return dict(value) if isinstance(value, dict) else {}
-
-
-def complete(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy that has what a new record of its role needs to be named: id and time, or uid and time."""
-    fields = dict(body)
-    role = fields.get("role")
-    if role == "_checkpoint":
-        fields.setdefault("uid", ulid())
-    elif role in ("user", "assistant", "_elide") and not _is_name(fields.get("id")):
-        fields["id"] = ulid()
-    if role in ("user", "assistant", "_checkpoint") and not isinstance(fields.get("at"), str):
-        fields["at"] = now()
-    return fields
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def encode(body: Mapping[str, Any]) -> bytes:
-    """The record as a line, with its newline. Lone surrogates are replaced, NaN and infinities become null.
-
-    Raises:
-        ValueError: a value in it has no form in JSON.
-    """
-    try:
-        try:
-            return _encode(body) + b"\n"
-        except (UnicodeEncodeError, RecursionError):
-            return _encode(tidy(body)) + b"\n"
-    except (TypeError, ValueError, OverflowError, msgspec.MsgspecError) as error:
-        raise ValueError(
-            f"A record of role {body.get('role')!r} cannot be written as JSON: {error}"
-        ) from error
-
-
-def tidy(value: Any, depth: int = 0) -> Any:
-    """A copy fit to be encoded: surrogates replaced, absurd numbers None, deep nesting cut."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, Mapping):
-        if depth >= _DEEPEST:
-            return _TOO_DEEP
-        return {tidy(key): tidy(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, (Sequence, Set)) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return _TOO_DEEP if depth >= _DEEPEST else [tidy(item, depth + 1) for item in value]
-    return value
 
 
 def is_utf8(data: bytes) -> bool:
@@ -209,20 +151,6 @@ def is_utf8(data: bytes) -> bool:
 def digest_id(line: bytes, n: int) -> str:
     """The id of a record that has none: `L`, twelve hex digits of its line's SHA-256, and a number."""
     return f"L{sha256(line).hexdigest()[:12]}-{n}"
-
-
-def _plain(value: Any) -> Any:
-    """What the encoder does not know by itself."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, (Sequence, Set)):
-        return list(value)
-    if isinstance(value, PurePath):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} is not a JSON value")
-
-
-_encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 def _lenient(line: bytes) -> dict[str, Any]:
@@ -275,76 +203,6 @@ def _of(fields: Mapping[str, Any], key: str, kind: type[Any]) -> Any:
 def _whole(fields: Mapping[str, Any], key: str) -> int | None:
     value = fields.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
-_last_ulid = 0
-
-
-def ulid() -> str:
-    """A new ULID: 48 bits of milliseconds and 80 random ones, in Crockford's base 32; ascending within a process."""
-    global _last_ulid
-    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
-    if number <= _last_ulid:
-        number = _last_ulid + 1
-    _last_ulid = number
-    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
-
-
-def now() -> str:
-    """The time of now: ISO 8601 in UTC with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-class Source:
-    """A file opened for reading; it stays readable when another file takes its name. Closed with its last reader."""
-
-    __slots__ = ("descriptor",)
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        # Without O_NONBLOCK a named pipe in the place of the file would be waited for.
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-
-    def __del__(self) -> None:
-        descriptor = getattr(self, "descriptor", None)
-        if descriptor is not None:
-            os.close(descriptor)
-
-    def read(self, offset: int, length: int) -> bytes:
-        """The bytes there; fewer only if the file ends before."""
-        data = os.pread(self.descriptor, length, offset)
-        if len(data) == length or not data:
-            return data
-        parts = [data]
-        got = len(data)
-        while got < length and (data := os.pread(self.descriptor, length - got, offset + got)):
-            parts.append(data)
-            got += len(data)
-        return b"".join(parts)
-
-    def batches(self, size: int = _BATCH) -> Iterator[tuple[int, list[bytes], bool, bool]]:
-        """The lines of the file in batches: offset of the first, the lines, whether all are ASCII, whether the last one
-        has its newline."""
-        offset = position = 0
-        carry: list[bytes] = []
-        ascii_carry = True
-        while chunk := os.pread(self.descriptor, size, position):
-            position += len(chunk)
-            lines = chunk.split(b"\n")
-            rest = lines.pop()
-            if not lines:
-                carry.append(rest)
-                ascii_carry = ascii_carry and rest.isascii()
-                continue
-            if carry:
-                lines[0] = b"".join([*carry, lines[0]])
-            yield offset, lines, ascii_carry and chunk.isascii(), True
-            offset = position - len(rest)
-            carry = [rest] if rest else []
-            ascii_carry = rest.isascii()
-        if carry:
-            yield offset, [b"".join(carry)], ascii_carry, False
 
 
 class Record:

@@ -18,13 +18,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui_agent.context.errors import LogWriteError
 from tui_agent.context.log import Log, copy, sync_folder, write_all, write_error
-from tui_agent.context.records import Source
+from tui_agent.context.source import Source
 
-Piece = tuple[Source, int, int] | bytes
-"""Bytes of a file (the file, offset, length), or bytes."""
+if TYPE_CHECKING:
+    from tui_agent.context.pieces import Piece
 
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES})
 """What systems say where a file cannot have a second name."""

@@ -90,7 +90,7 @@ class _First(Sequence[int]):
 
 def history(projection: Projection) -> View[Message]:
     """The messages in order, elisions applied, without those that have nothing left."""
-    elided = projection.elided
+    elided = projection.elisions.in_force
 
     def message(index: int) -> Message:
         return message_at(projection, index, projection.content(index, elided.get(index, ())))
@@ -162,6 +162,33 @@ def checkpoint_at(projection: Projection, place: int) -> Checkpoint:
         words=" ".join(words_after(projection, place)[: 4 * _WORDS_CHARACTERS].split())[:_WORDS_CHARACTERS],
         tokens=projection.usages[usage - 1].count if usage else 0,
     )
+
+
+def find_checkpoint(projection: Projection, which: int | str) -> int:
+    """The place in `projection.checkpoints` of the one with that id (the newest, if several have it) or uid.
+
+    Raises:
+        ValueError: there is none; the message names the valid ids.
+    """
+    if isinstance(which, int) and not isinstance(which, bool):
+        for place in range(len(projection.numbers) - 1, -1, -1):
+            if projection.numbers[place] == which:
+                return place
+    elif isinstance(which, str):
+        for place in range(len(projection.checkpoints) - 1, -1, -1):
+            if projection.id(projection.checkpoints[place]) == which:
+                return place
+    raise ValueError(f"There is no checkpoint {which!r} in this context. {_valid_checkpoints(projection)}")
+
+
+def _valid_checkpoints(projection: Projection) -> str:
+    if not projection.numbers:
+        return "It has none."
+    there = set(projection.numbers)
+    low, high = min(there), max(there)
+    missing = high - low + 1 - len(there)
+    gaps = f", without {missing} that cannot be read" if missing else ""
+    return f"Valid ids: {low} to {high}{gaps}."
 
 
 def is_turn(projection: Projection, place: int) -> bool:

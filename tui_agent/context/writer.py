@@ -8,7 +8,6 @@ disk and projection agree again.
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +15,16 @@ from typing import Any, TypeVar
 
 from tui_agent.context.accounting import Accounting
 from tui_agent.context.backups import Backup, find_backup, pinned_names
+from tui_agent.context.encoding import complete, encode, now
 from tui_agent.context.errors import ContextError, NothingToUndo, ReadOnlyLog
 from tui_agent.context.lease import Lease
 from tui_agent.context.log import Durability, Log
+from tui_agent.context.pieces import Piece, every_byte, first_at, first_behind, good_lines, names_in, tail_of
 from tui_agent.context.projection import Projection
-from tui_agent.context.records import Damaged, Record, Source, complete, encode, now, parse
-from tui_agent.context.rotate import Digest, Kept, Piece, Rewrite, backups_of, sweep
+from tui_agent.context.records import Damaged, Record, parse
+from tui_agent.context.rotate import Digest, Kept, Rewrite, backups_of, sweep
+from tui_agent.context.source import Source
+from tui_agent.context.threads import both, finish, in_thread
 
 T = TypeVar("T")
 
@@ -31,8 +34,6 @@ _OWN: tuple[str | None, str | None] = (_KEPT, None)
 
 _LONG = 8 * 1024 * 1024
 """Bytes of a log whose digest is begun when it is opened; that of a shorter one takes no time."""
-
-_TARGETED = frozenset({"_elide", "_restore_elided", "_mark"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,8 @@ class Writer:
         self._restored = False
         async with self._syncing:
             if self.log.has_unsynced:
-                await _in_thread(self.log.sync)
-            projection, accounting = await _in_thread(self._read)
+                await in_thread(self.log.sync)
+            projection, accounting = await in_thread(self._read)
         self._adopt(projection, accounting)
         self._restored = True
         return self.log.size > 0
@@ -138,11 +139,11 @@ class Writer:
     async def measure(self) -> None:
         """Weigh every record."""
         accounting = self.accounting
-        await _in_thread(lambda: accounting.unattributed)
+        await in_thread(lambda: accounting.unattributed)
 
     async def look(self, read: Callable[[], T]) -> T:
         """Something to be read in a thread."""
-        return await _in_thread(read)
+        return await in_thread(read)
 
     async def ready(self) -> None:
         """Know what is in the file and hold the lease, so that what is decided next is decided on the newest state."""
@@ -163,7 +164,7 @@ class Writer:
         if not self._restored:
             await self._restore()
         if not (self.log.is_open and self.lease.held):
-            await _in_thread(self._take)
+            await in_thread(self._take)
 
     def _take(self) -> None:
         self.lease.acquire()
@@ -255,19 +256,19 @@ class Writer:
             raise ContextError(f"{self.path} was rewritten meanwhile; the {cause.op} was not carried out.")
         lines = [item.raw + b"\n" if isinstance(item, Record) else self._line(item) for item in new]
         old = self.projection
-        cut = _first_behind(old, keep.before)
+        cut = first_behind(old, keep.before)
         rewrite = Rewrite(self.log, self._digest)
-        front = _pieces(old, 0, cut) + lines
+        front = good_lines(old, 0, cut) + lines
         try:
             if keep.after is None:
-                meaning = await _both(
+                meaning = await both(
                     lambda: self._meaning(old.prefix(cut), lines), lambda: rewrite.build(front)
                 )
                 return await self._commit(rewrite, cause, [], meaning)
-            await _in_thread(lambda: rewrite.build(front))
+            await in_thread(lambda: rewrite.build(front))
             async with self._gate:
-                first = _first_at(old, keep.after)
-                tail, dropped = _tail(old, first, _names(old, cut, new))
+                first = first_at(old, keep.after)
+                tail, dropped = tail_of(old, first, names_in(old, cut, new))
                 if dropped:
                     cause = Cause(cause.op, cause.to, {**cause.figures, "dropped": dropped})
                 return await self._commit(rewrite, cause, tail, None)
@@ -280,16 +281,16 @@ class Writer:
             await self._open()
             name = self._lead(op) if name is None else name
             file = find_backup(self.path, name)
-            other = await _in_thread(lambda: Projection.load(Source(file)))
+            other = await in_thread(lambda: Projection.load(Source(file)))
             if op == "restore":
-                pieces, leads = _pieces(other, 0, len(other)), _OWN
+                content, leads = good_lines(other, 0, len(other)), _OWN
             else:
-                pieces = _whole(other)
+                content = every_byte(other)
                 leads = (other.head.undo if other.head else None, other.redo if op == "redo" else _KEPT)
             rewrite = Rewrite(self.log, self._digest)
             try:
                 await self._settle_disk()
-                meaning = await _both(lambda: self._meaning(other, []), lambda: rewrite.build(pieces))
+                meaning = await both(lambda: self._meaning(other, []), lambda: rewrite.build(content))
                 return await self._commit(rewrite, Cause(op, figures={"restored": name}), [], meaning, leads)
             finally:
                 rewrite.abandon()
@@ -360,7 +361,7 @@ class Writer:
             return kept, projection, accounting
 
         async with self._syncing:
-            (kept, projection, accounting), cancelled = await _finish(work)
+            (kept, projection, accounting), cancelled = await finish(work)
         self._adopt(projection, accounting)
         backup = Backup(
             name=kept.name,
@@ -412,7 +413,7 @@ class Writer:
             await self._open()
             for name in names:
                 file = find_backup(self.path, name)
-                await _in_thread(file.unlink)
+                await in_thread(file.unlink)
 
     # --- the disk --------------------------------------------------------------------------------------------------
 
@@ -421,7 +422,7 @@ class Writer:
         if self.log.durability == "off" or not self.log.has_unsynced:
             return
         async with self._syncing:
-            if await _in_thread(self.log.sync):
+            if await in_thread(self.log.sync):
                 return
         async with self._gate:
             await self._sync()
@@ -429,10 +430,10 @@ class Writer:
     async def _sync(self) -> None:
         """The same while the gate is held: a file that the disk did not confirm is written anew."""
         async with self._syncing:
-            if await _in_thread(self.log.sync):
+            if await in_thread(self.log.sync):
                 return
             self.log.verify()
-            source, cancelled = await _finish(self.log.rebuild)
+            source, cancelled = await finish(self.log.rebuild)
             self.projection.source = source
             if cancelled is not None:
                 raise cancelled
@@ -445,101 +446,4 @@ class Writer:
         finally:
             async with self._rotating, self._gate:
                 self.log.close()
-                await _in_thread(self.lease.release)
-
-
-def _first_behind(projection: Projection, offset: int) -> int:
-    """The index of the first line that does not end before the offset."""
-    return bisect_left(
-        range(len(projection)), offset, key=lambda i: projection.starts[i] + projection.lengths[i]
-    )
-
-
-def _first_at(projection: Projection, offset: int) -> int:
-    """The index of the first line that begins at the offset or behind it."""
-    return bisect_left(projection.starts, offset)
-
-
-def _pieces(projection: Projection, first: int, last: int) -> list[Piece]:
-    """The undamaged lines from `first` to before `last`, a missing last newline added."""
-    source = projection.source
-    if source is None:
-        return []
-    pieces: list[Piece] = []
-    for offset, length in projection.ranges(first, last):
-        over = offset + length - projection.size
-        pieces.append((source, offset, length - max(over, 0)))
-        if over > 0:
-            pieces.append(b"\n")
-    return pieces
-
-
-def _whole(projection: Projection) -> list[Piece]:
-    """Every byte of a file, a missing last newline added."""
-    source = projection.source
-    if source is None or not projection.size:
-        return []
-    return [(source, 0, projection.size), *([b"\n"] if projection.torn else [])]
-
-
-def _names(projection: Projection, cut: int, new: Sequence[Record | Mapping[str, Any]]) -> set[str]:
-    """The ids that the new file has in front of its tail."""
-    names = {name for name in projection.ids[:cut] if name is not None}
-    for item in new:
-        name = item.id if isinstance(item, Record) else item.get("id")
-        if isinstance(name, str):
-            names.add(name)
-    return names
-
-
-def _tail(projection: Projection, first: int, names: set[str]) -> tuple[list[Piece], int]:
-    """The lines from `first` on, without elisions and marks all of whose targets are gone; and how many those are."""
-    last = len(projection)
-    gone = []
-    for index in range(first, last):
-        if projection.role(index) in _TARGETED and not _aims_at(projection.body(index), names):
-            gone.append(index)
-        elif (name := projection.ids[index]) is not None:
-            names.add(name)
-    pieces: list[Piece] = []
-    for index in [*gone, last]:
-        pieces += _pieces(projection, first, index)
-        first = index + 1
-    return pieces, len(gone)
-
-
-def _aims_at(body: Mapping[str, Any], names: set[str]) -> bool:
-    targets = [body.get("record"), body.get("elide")]
-    items = body.get("items")
-    if body.get("role") == "_elide" and isinstance(items, list):
-        targets = [item.get("record") for item in items if isinstance(item, dict)]
-    return any(isinstance(target, str) and target in names for target in targets)
-
-
-async def _finish(work: Callable[[], T]) -> tuple[T, asyncio.CancelledError | None]:
-    """`work` in a thread, to its end, whatever happens to the caller; and the cancellation that came meanwhile."""
-    future = asyncio.get_running_loop().run_in_executor(None, work)
-    cancelled: asyncio.CancelledError | None = None
-    while not future.done():
-        try:
-            await asyncio.wait([future])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    return future.result(), cancelled
-
-
-async def _both(one: Callable[[], T], other: Callable[[], None]) -> T:
-    """Two things at once, each in a thread and both to their end; what the first gives."""
-    first, second = await asyncio.gather(_in_thread(one), _in_thread(other), return_exceptions=True)
-    if isinstance(second, BaseException):
-        raise second
-    if isinstance(first, BaseException):
-        raise first
-    return first
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    result, cancelled = await _finish(work)
-    if cancelled is not None:
-        raise cancelled
-    return result
+                await in_thread(self.lease.release)

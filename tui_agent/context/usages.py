@@ -1,0 +1,66 @@
+"""The `_usage` records of a log, as columns: there may be tens of thousands, of which the last few are looked at."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A `_usage` record: `boundary` is the index of the last line it covers, `produced` that of the answer, or -1."""
+
+    index: int
+    count: int
+    exact: bool
+    boundary: int
+    produced: int
+
+
+class Usages(Sequence[Usage]):
+    """The `_usage` records in order, as columns."""
+
+    __slots__ = ("boundary", "count_", "exact", "index_", "produced")
+
+    def __init__(self) -> None:
+        self.index_ = array("I")
+        self.count_ = array("Q")
+        self.exact = bytearray()
+        self.boundary = array("I")
+        self.produced = array("q")
+
+    def __len__(self) -> int:
+        return len(self.index_)
+
+    @overload
+    def __getitem__(self, at: int) -> Usage: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Usage]: ...
+    def __getitem__(self, at: int | slice) -> Usage | list[Usage]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        return Usage(
+            self.index_[at], self.count_[at], bool(self.exact[at]), self.boundary[at], self.produced[at]
+        )
+
+    def before(self, index: int) -> int:
+        """How many stand before the line at `index`."""
+        return bisect_left(self.index_, index)
+
+    def add(self, index: int, count: int, exact: bool, boundary: int, produced: int) -> None:
+        """Take the next one."""
+        self.index_.append(index)
+        self.count_.append(count)
+        self.exact.append(exact)
+        self.boundary.append(boundary)
+        self.produced.append(produced)
+
+    def first(self, count: int) -> Usages:
+        """The first so many."""
+        other = Usages()
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name)[:count])
+        return other
