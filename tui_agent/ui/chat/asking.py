@@ -17,7 +17,7 @@ from tui_agent.ui.terminal import clipboard_command, copy_with
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
-    from tui_agent.events import Emit
+    from tui_agent.events import Emit, Level
 
 _NOT_YET = "the session is not open yet"
 
@@ -58,14 +58,14 @@ class Asking(Keyed):
         try:
             outcome = await self.session.perform(name, *arguments)
         except CommandError as error:
-            self.say(str(error), "error")
+            self.performed(str(error), "error")
         else:
-            if outcome.text:
-                self.say(outcome.text)
-            self.performed()
+            self.performed(outcome.text)
 
-    def performed(self) -> None:
-        """A command was carried out."""
+    def performed(self, text: str, level: Level = "info") -> None:
+        """A command was carried out, or could not be: say what it did, or why not."""
+        if text:
+            self.say(text, level)
 
     def offers(self) -> Sequence[Offer]:
         """What the palette finds: every action with its key, every command with its spelling."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui_agent import literal
 from tui_agent.ui import footer
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.asking import Asking
 
 if TYPE_CHECKING:
-    from tui_agent.events import Emit
+    from textual.notifications import SeverityLevel
+
+    from tui_agent.events import Emit, Level
     from tui_agent.ui import bindings
     from tui_agent.ui.cards.jump import Jump
     from tui_agent.ui.inspector.panel import Panel
@@ -25,9 +28,14 @@ class Places(Asking):
         self.jump: Jump | None = None
         self.acts |= {"jump": self.open_jump, "inspect": self.toggle_panel, "next_place": self._next_place}
 
-    def performed(self) -> None:
+    def performed(self, text: str, level: Level = "info") -> None:
+        super().performed(text, level)
         if self.panel is not None:
             self.panel.changed()
+            if text and self.panel.has_class("-over"):
+                # the chat, where it is said, is covered
+                severity: SeverityLevel = "information" if level == "info" else level
+                self.notify(literal.visible(text), severity=severity, markup=False)
 
     def place(self) -> None:
         """Give the panel and the card the columns that this screen leaves them."""
