@@ -15,7 +15,6 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.messages.tokens import Estimator, Mark, Tokens
@@ -62,7 +61,6 @@ class Accounting:
         self._params: dict[int, tuple[object, object]] = {}
         self._counted = -1
         self._factor = 1.0
-        self._bounds = array("Q")
         self._summed: tuple[int, int] = (-1, 0)
         self._weighed: tuple[int, Weight] | None = None
         self._running: tuple[tuple[object, ...], int, int, int] = ((), 0, 0, 0)
@@ -107,7 +105,7 @@ class Accounting:
             return Tokens(0, "exact")
         now = log.elisions.on(index)
         pair = self._pair_of(index)
-        if pair is not None and now == log.elisions.at(self._bounds[pair], index):
+        if pair is not None and now == log.elisions.at(self._log.usages.boundary[pair], index):
             share = self._shares_of(pair)
             produced = self._output(pair, index)
             if produced is not None:
@@ -145,7 +143,7 @@ class Accounting:
     def _parts(self, usage: Usage | None) -> Iterator[int]:
         """What changed since the request of a usage, in tokens each; without one, all there is."""
         log = self._log
-        bound = -1 if usage is None else self._bounds[-1]
+        bound = -1 if usage is None else self._log.usages.boundary[-1]
         produced = self._covered_answers(bound)
         yield from self._uncovered(bound, produced)
         touched = {
@@ -204,7 +202,7 @@ class Accounting:
             return self._estimator.weigh({"role": "", "content": content}) if content else 0.0
         plain = self._plain
         if len(plain) <= index:
-            plain.extend([math.nan] * (len(self._log) - len(plain)))
+            plain.extend(array("d", [math.nan]) * (len(self._log) - len(plain)))
         weight = plain[index]
         if weight != weight:
             content = self._log.content(index)
@@ -228,9 +226,6 @@ class Accounting:
 
     def _take_note(self) -> None:
         usages = self._log.usages
-        fresh = usages.boundary[len(self._bounds) :]
-        last = self._bounds[-1] if self._bounds else 0
-        self._bounds.extend(islice(accumulate(fresh, max, initial=last), 1, None))
         model = self._given or (str(self._parameters(usages[-1])[0] or "") if usages else "")
         if model != self._estimator.model:
             self._estimator = Estimator(model)
@@ -274,7 +269,7 @@ class Accounting:
         first, second = log.usages[pair - 1], log.usages[pair]
         if not (first.exact and second.exact) or self._parameters(first) != self._parameters(second):
             return False
-        low, high = self._bounds[pair - 1], self._bounds[pair]
+        low, high = self._log.usages.boundary[pair - 1], self._log.usages.boundary[pair]
 
         def between(indices: list[int]) -> bool:
             return bisect_right(indices, low) < bisect_right(indices, high)
@@ -289,8 +284,8 @@ class Accounting:
     def _added(self, pair: int) -> list[int]:
         """The messages that usage `pair` covers and the one before does not."""
         log = self._log
-        low = self._bounds[pair - 1] if pair else -1
-        high = self._bounds[pair]
+        low = self._log.usages.boundary[pair - 1] if pair else -1
+        high = self._log.usages.boundary[pair]
         before = {usage.produced for usage in log.usages[max(0, pair - 2) : pair]}
         messages = log.messages
         added = [
@@ -305,7 +300,7 @@ class Accounting:
 
     def _pair_of(self, index: int) -> int | None:
         """The first usage that covers the record."""
-        pair = bisect_left(self._bounds, index)
+        pair = bisect_left(self._log.usages.boundary, index)
         usages = self._log.usages
         for earlier in range(max(0, pair - 2), min(pair + 1, len(usages))):
             if usages[earlier].produced == index:

@@ -11,6 +11,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate, count
+from operator import add
 from typing import Any
 
 from tui_agent.context.elisions import Elision, Elisions, elide, leaves_nothing
@@ -35,6 +37,7 @@ from tui_agent.context.source import Bodies, Source
 from tui_agent.context.usages import Usages
 from tui_agent.messages.blocks import Block, text_block
 
+_BLANK = -1
 _DAMAGED = ""
 _NEARBY = 16
 """A usage names records that stand at most so many lines before it, nearly always."""
@@ -179,19 +182,18 @@ class Projection:
 
         A blank line is nothing. Returns where the next line would lie. A restore spends its time in this loop.
         """
-        starts, lengths, numbers = self.starts.append, self.lengths.append, self.lines.append
         roles, origins, blocks = self.roles.append, self.origins.append, self.blocks.append
         ids, codes, known, handlers = self.ids, self._codes, self.index, self._handlers
         messages, visible = self.messages.append, self.visible.append
         hollow, live, bulk = self._hollow.append, self._live, self._bulk
-        index, number = len(self.starts), self.next_line
+        first = index = len(self.starts)
+        odd: dict[int, int] = {}
         for line in lines:
-            size = len(line)
             name: str | None
             try:
                 try:
                     if (sound or line.isascii() or is_utf8(line)) and (
-                        size <= LONG_NUMBER or not may_hold_long_number(line)
+                        len(line) <= LONG_NUMBER or not may_hold_long_number(line)
                     ):
                         header = read_header(line)
                     else:
@@ -199,25 +201,25 @@ class Projection:
                 except UNREADABLE:
                     header = salvage(line)
                     if line.startswith(BOM):
-                        offset, size = offset + len(BOM), size - len(BOM)
-                role, origin, count = header.role, 0, 0
+                        odd[index - first + list(odd.values()).count(_BLANK)] = len(BOM)
+                role, origin, held = header.role, 0, 0
                 if role == "assistant" or role == "user" or role == "tool":
                     own, content = header.id, header.content
                     kimi = role == "tool" or type(own) is not str or header.tool_calls is not None
                     name = own if type(own) is str and (bulk or own not in known) else self._local_id(line)
                     if type(content) is list:
-                        count = len(content)
+                        held = len(content)
                         for part in content:
                             if part.type in KIMI_PARTS:
                                 kimi = True
                     elif content is not None:
-                        count = 1
+                        held = 1
                     if kimi:
-                        role, count, origin = self._kimi(line)
+                        role, held, origin = self._kimi(line)
                     elif header.origin is not None:
                         origin = codes.get(header.origin) or self._code(header.origin)
                     messages(index)
-                    if not count:
+                    if not held:
                         hollow(index)
                     elif live:
                         visible(index)
@@ -232,26 +234,38 @@ class Projection:
                 code = codes.get(role) or self._code(role)
             except Damaged as error:
                 if not line.strip(b" \t\r"):
-                    offset += size + 1
-                    number += 1
+                    odd[index - first + list(odd.values()).count(_BLANK)] = _BLANK
                     continue
                 self.damage[index] = str(error)
-                name, code, origin, count = None, 0, 0, 0
-            starts(offset)
-            lengths(size)
-            numbers(number)
+                name, code, origin, held = None, 0, 0, 0
             roles(code)
             origins(origin)
-            blocks(count)
+            blocks(held)
             ids.append(name)
             if name is not None and not bulk:
                 known[name] = index
-            offset += size + 1
-            number += 1
             index += 1
-        self.next_line = number
         self.version += len(lines)
-        return offset
+        return self._place_lines(lines, offset, odd)
+
+    def _place_lines(self, lines: list[bytes], offset: int, odd: dict[int, int]) -> int:
+        """Note where lines lie. `odd` tells, by place, which are _BLANK or begin with so many bytes of a mark."""
+        sizes = list(map(len, lines))
+        offsets: list[int] = list(map(add, accumulate(sizes, initial=offset), count()))
+        numbers = range(self.next_line, self.next_line + len(lines))
+        self.next_line += len(lines)
+        if not odd:
+            self.starts.extend(array("Q", offsets[:-1]))
+            self.lengths.extend(array("Q", sizes))
+            self.lines.extend(array("Q", numbers))
+            return offsets[-1]
+        for place, (start, size, number) in enumerate(zip(offsets, sizes, numbers, strict=False)):
+            skip = odd.get(place, 0)
+            if skip != _BLANK:
+                self.starts.append(start + skip)
+                self.lengths.append(size - skip)
+                self.lines.append(number)
+        return offsets[-1]
 
     def _code(self, name: str) -> int:
         code = self._codes.get(name)
@@ -314,13 +328,12 @@ class Projection:
                 places = self._covered(index, header)
                 if places is None:
                     self._waiting.append((index, header, line))
-                else:
-                    boundary, produced = places
+                boundary, produced = places or (-1, -1)
         self.usages.add(index, count, header.exact is not False, boundary, produced)
 
     def _usage_again(self, index: int, header: Header) -> None:
-        at = self.usages.before(index)
-        self.usages.boundary[at], self.usages.produced[at] = self._covered(index, header) or (index, -1)
+        boundary, produced = self._covered(index, header) or (index, -1)
+        self.usages.correct(self.usages.before(index), boundary, produced)
 
     def _covered(self, index: int, header: Header) -> tuple[int, int] | None:
         """Boundary and answer of a usage; None if they are not found without an index of ids."""

@@ -11,7 +11,10 @@ from typing import overload
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A `_usage` record: `boundary` is the index of the last line it covers, `produced` that of the answer, or -1."""
+    """A `_usage` record: `boundary` is the index of the last line it covers, `produced` that of the answer, or -1.
+
+    A usage covers at least what the ones before it cover.
+    """
 
     index: int
     count: int
@@ -51,12 +54,21 @@ class Usages(Sequence[Usage]):
         return bisect_left(self.index_, index)
 
     def add(self, index: int, count: int, exact: bool, boundary: int, produced: int) -> None:
-        """Take the next one."""
+        """Take the next one. A boundary of -1 is not known yet."""
+        bounds = self.boundary
+        last = bounds[-1] if bounds else 0
         self.index_.append(index)
         self.count_.append(count)
         self.exact.append(exact)
-        self.boundary.append(boundary)
+        bounds.append(boundary if boundary > last else last)
         self.produced.append(produced)
+
+    def correct(self, at: int, boundary: int, produced: int) -> None:
+        """What the one at `at` covers, when it was not known before."""
+        self.produced[at] = produced
+        while at < len(self) and self.boundary[at] < boundary:
+            self.boundary[at] = boundary
+            at += 1
 
     def first(self, count: int) -> Usages:
         """The first so many."""
