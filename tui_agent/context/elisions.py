@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui_agent.messages.blocks import Block, text_block
 
 
-@dataclass(frozen=True, slots=True)
-class Elision:
+class Elision(NamedTuple):
     """One item of an `_elide` record in force: `block` None is the whole record, `placeholder` None drops it."""
 
     elide: str

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, count
 from operator import add
-from typing import Any
+from typing import Any, cast
 
 from tui_agent.context.elisions import Elision, Elisions, elide, leaves_nothing
 from tui_agent.context.kimi import is_kimi, normalise
@@ -70,6 +70,9 @@ class Head:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 
+Apply = Callable[[int, Header, dict[str, Any]], None]
+
+
 class Projection:
     """What a log means, and where each of its lines lies."""
 
@@ -116,8 +119,8 @@ class Projection:
         """False while lines are taken in bulk, before which nobody looks."""
         self._bulk = False
         """True while there is no index of ids yet."""
-        self._waiting: list[tuple[int, Header, bytes]] = []
-        """Lines that refer to others by id, until there is an index."""
+        self._waiting: list[tuple[Apply, int, Header, dict[str, Any]]] = []
+        """What refers to other lines by id, until there is an index."""
         self._bodies = Bodies()
         self._handlers: dict[str, Callable[[int, Header, bytes], None]] = {
             "_checkpoint": self._checkpoint,
@@ -159,15 +162,15 @@ class Projection:
 
         One pass over all ids costs a fifth of what it costs to add each in its turn.
         """
-        self.index = {name: index for index, name in enumerate(self.ids) if name is not None}
-        if len(self.index) < len(self.ids) - self.ids.count(None):
+        index: dict[str | None, int] = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        nameless = self.ids.count(None)
+        if len(index) < len(self.ids) - nameless + (nameless > 0):
             return False
+        index.pop(None, None)
+        self.index = cast("dict[str, int]", index)
         self._bulk, self._live = False, False
-        for index, header, line in self._waiting:
-            if header.role == "_usage":
-                self._usage_again(index, header)
-            else:
-                self._handlers[header.role](index, header, line)
+        for apply, place, header, body in self._waiting:
+            apply(place, header, body)
         self._waiting.clear()
         self._settle()
         return True
@@ -327,11 +330,11 @@ class Projection:
             else:
                 places = self._covered(index, header)
                 if places is None:
-                    self._waiting.append((index, header, line))
+                    self._waiting.append((self._usage_again, index, header, {}))
                 boundary, produced = places or (-1, -1)
         self.usages.add(index, count, header.exact is not False, boundary, produced)
 
-    def _usage_again(self, index: int, header: Header) -> None:
+    def _usage_again(self, index: int, header: Header, body: dict[str, Any]) -> None:
         boundary, produced = self._covered(index, header) or (index, -1)
         self.usages.correct(self.usages.before(index), boundary, produced)
 
@@ -397,15 +400,19 @@ class Projection:
         target = body.get("record")
         if not isinstance(target, str):
             raise Damaged("it is a mark that names no record")
+        self._soon(self._mark_known, index, header, body)
+
+    def _mark_known(self, index: int, header: Header, body: dict[str, Any]) -> None:
+        place = self._place(body["record"], index)
+        marks = {key: value for key, value in body.items() if key not in ("role", "record", "id", "at")}
+        self._apply_mark(index, -1 if place is None else place, marks)
+
+    def _soon(self, apply: Apply, index: int, header: Header, body: dict[str, Any]) -> None:
+        """Apply it, now or when there is an index of ids."""
         if self._bulk:
-            self._waiting.append((index, header, line))
-            return
-        place = self._place(target, index)
-        self._apply_mark(
-            index,
-            -1 if place is None else place,
-            {k: v for k, v in body.items() if k not in ("role", "record", "id", "at")},
-        )
+            self._waiting.append((apply, index, header, body))
+        else:
+            apply(index, header, body)
 
     def _apply_mark(self, index: int, target: int, marks: dict[str, Any]) -> None:
         self.marks.append((index, target, marks))
@@ -417,13 +424,13 @@ class Projection:
         items = body.get("items")
         if not isinstance(items, list):
             raise Damaged("it is an elision without a list of items")
-        if self._bulk:
-            self._waiting.append((index, header, line))
-            return
+        self._soon(self._elide_known, index, header, body)
+
+    def _elide_known(self, index: int, header: Header, body: dict[str, Any]) -> None:
         name = str(header.id)
         by, reason = str(body.get("by", "")), str(body.get("reason", ""))
         targets: list[tuple[int, Elision]] = []
-        for place, item in enumerate(items):
+        for place, item in enumerate(body["items"]):
             if not isinstance(item, dict):
                 continue
             target = self._message_at(item.get("record"), index)
@@ -443,9 +450,10 @@ class Projection:
         name, items = body.get("elide"), body.get("items")
         if not isinstance(name, str) or not (items is None or isinstance(items, list)):
             raise Damaged("it brings back an elision without naming it")
-        if self._bulk:
-            self._waiting.append((index, header, line))
-            return
+        self._soon(self._restore_known, index, header, body)
+
+    def _restore_known(self, index: int, header: Header, body: dict[str, Any]) -> None:
+        name, items = body["elide"], body.get("items")
         chosen = None if items is None else frozenset(item for item in items if type(item) is int)
         self._show(self.elisions.bring_back(index, name, chosen, copy=self._live))
 

@@ -32,7 +32,6 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK
 
 _HASHED_AT_ONCE = 4 << 20
 """Bytes: each piece costs a change of threads."""
-_LOWEST_PRIORITY = 19
 
 
 def backups_of(path: Path) -> dict[int, Path]:
@@ -254,14 +253,9 @@ class Digest:
         """Take in the file up to `size` bytes, in a thread of its own."""
         self.stop()
         self._stopped = False
-
-        def work() -> None:
-            # What a person waits for goes first. (On Linux a thread has a priority of its own.)
-            with contextlib.suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
-            self._take(source, size)
-
-        self._thread = threading.Thread(target=work, name="sha256 of the log", daemon=True)
+        self._thread = threading.Thread(
+            target=self._take, args=(source, size), name="sha256 of the log", daemon=True
+        )
         self._thread.start()
 
     def finish(self, source: Source, size: int) -> str:
@@ -270,7 +264,7 @@ class Digest:
         Raises:
             OSError: the file could not be read.
         """
-        self.stop()
+        self._join()
         self._stopped = False
         self._take(source, size)
         if self._done != size:
