@@ -4,10 +4,9 @@ method that changes something is a name for one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.context import backups as kept
@@ -15,44 +14,18 @@ from tui_agent.context import views
 from tui_agent.context.blobs import BlobStore, OutputStore
 from tui_agent.context.encoding import encode
 from tui_agent.context.errors import ReadOnlyLog
-from tui_agent.context.projection import Damage, Projection
+from tui_agent.context.reading import Reading
 from tui_agent.context.records import Record
-from tui_agent.context.source import Source
 from tui_agent.context.writer import Cause, Keep, Writer
-from tui_agent.messages.blocks import Block, Message, text_block
+from tui_agent.messages.blocks import Message, text_block
 
 if TYPE_CHECKING:
-    from tui_agent.context.accounting import Weight
     from tui_agent.context.backups import Backup
-    from tui_agent.context.elisions import Elision
     from tui_agent.context.log import Durability
-    from tui_agent.context.projection import Head
-    from tui_agent.messages.tokens import Tokens
+    from tui_agent.context.projection import Projection
 
 
-class Past:
-    """The context at an earlier point of its log: what was sent then, lazily read."""
-
-    def __init__(self, log: Projection) -> None:
-        self._log = log
-
-    @property
-    def history(self) -> Sequence[Message]:
-        """The messages as they were sent."""
-        return views.history(self._log)
-
-    @property
-    def system_blocks(self) -> list[Block]:
-        """The system prompt in force then, as API text blocks."""
-        return _system_blocks(self._log)
-
-    @property
-    def tools(self) -> list[dict[str, Any]] | None:
-        """The tool set in force then."""
-        return _tools(self._log)
-
-
-class Context:
+class Context(Reading):
     """The context of one session: everything the model was and will be sent, and how it came to be.
 
     Reading takes no lock and works on any file of the format, Kimi CLI's included. The first write takes the lease of
@@ -93,10 +66,6 @@ class Context:
         self.blobs = BlobStore(self.path.parent / "blobs")
         self.outputs = OutputStore(self.path.parent / "outputs")
 
-    @property
-    def _log(self) -> Projection:
-        return self._writer.projection
-
     async def hold(self) -> None:
         """Take the lease now instead of at the first write.
 
@@ -105,8 +74,6 @@ class Context:
         """
         await self._writer.ready()
 
-    # --- reading -------------------------------------------------------------------------------------------------
-
     async def restore(self) -> bool:
         """Read the file (anew); False if it is missing or empty.
 
@@ -114,190 +81,6 @@ class Context:
             LogReadError: it is a folder, or cannot be read.
         """
         return await self._writer.restore()
-
-    @property
-    def history(self) -> Sequence[Message]:
-        """The messages as they are sent: elisions applied, those with nothing left not among them.
-
-        A lazy sequence that shows the log of now, also later. Blocks are not to be changed.
-        """
-        return views.history(self._log)
-
-    @property
-    def records(self) -> Sequence[Record]:
-        """Every line that is not blank, in the order of the file, damaged ones in their place. Lazy."""
-        return views.records(self._log)
-
-    def record(self, name: str) -> Record:
-        """The record of that id (a checkpoint: its uid).
-
-        Raises:
-            ValueError: there is none.
-        """
-        return self._log.record(self._index(name))
-
-    def _index(self, name: str) -> int:
-        return self._log.find(name)
-
-    def find(self, text: str) -> list[Record]:
-        """The records a person may mean: the one of that id or line (`17`, `#17`), else all whose id begins so."""
-        log = self._log
-        number = text.removeprefix("#")
-        if number.isdecimal() and number.isascii():
-            return [record for record in views.records(log) if record.line == int(number)]
-        try:
-            return [log.record(log.find(text))]
-        except ValueError:
-            return [log.record(index) for name, index in log.index.items() if text and name.startswith(text)]
-
-    def usages(self) -> Iterator[Mapping[str, Any]]:
-        """The bodies of the `_usage` records, in order."""
-        log = self._log
-        return (log.body(index) for index in tuple(log.usages.index_))
-
-    def before(self, record: str) -> Past:
-        """The context as it stood just before a record was appended, to see what was sent then.
-
-        Raises:
-            ValueError: there is no such record.
-        """
-        return Past(self._log.prefix(self._index(record)))
-
-    @property
-    def system_prompt(self) -> str | None:
-        """The text of the newest system prompt; None if there is none."""
-        return self._log.body(self._log.prompts[-1])["content"] if self._log.prompts else None
-
-    @property
-    def system_layers(self) -> list[dict[str, Any]]:
-        """The layers of the newest system prompt as it was written: layer, source, bytes, and `text`."""
-        return _system_layers(self._log)
-
-    @property
-    def system_blocks(self) -> list[Block]:
-        """The newest system prompt as API text blocks, one a layer; [] if there is none."""
-        return _system_blocks(self._log)
-
-    @property
-    def tools(self) -> list[dict[str, Any]] | None:
-        """The newest tool set; None if none was written."""
-        return _tools(self._log)
-
-    @property
-    def state(self) -> Mapping[str, Any]:
-        """The newest value of each state key (goal, plan, todo, mode, tasks, ledger)."""
-        return MappingProxyType(
-            {key: self._log.body(index)["value"] for key, index in self._log.state.items()}
-        )
-
-    def marks(self, record: str) -> Mapping[str, Any]:
-        """The marks of a record: pinned, priority, ... as it was written with and as changed since.
-
-        Raises:
-            ValueError: there is no such record.
-        """
-        return MappingProxyType(self._log.effective_marks(self._index(record)))
-
-    def elided(self, record: str) -> list[Elision]:
-        """The elisions in force on a record, oldest first.
-
-        Raises:
-            ValueError: there is no such record.
-        """
-        return list(self._log.elisions.on(self._index(record)))
-
-    @property
-    def damage(self) -> list[Damage]:
-        """The lines that are no records, in order."""
-        log = self._log
-        return [
-            Damage(log.lines[index], log.starts[index], log.lengths[index], reason)
-            for index, reason in sorted(log.damage.items())
-        ]
-
-    @property
-    def head(self) -> Head | None:
-        """The newest head record: what the last rewrite did."""
-        return self._log.head
-
-    @property
-    def generation(self) -> int:
-        """Changes with every rewrite and restore."""
-        return self._writer.generation
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file, as far as they were read or written here."""
-        return self._log.size
-
-    @property
-    def swept(self) -> Sequence[str]:
-        """Names of files that a killed rewrite had left and that were removed when the lease was taken."""
-        return tuple(self._writer.swept)
-
-    @property
-    def notice(self) -> str:
-        """What should be said once of how the session is guarded; usually empty."""
-        return self._writer.lease.notice
-
-    # --- tokens ----------------------------------------------------------------------------------------------------
-
-    @property
-    def token_count(self) -> int:
-        """The last exact size of the context, in tokens; 0 if there was none."""
-        return self._writer.accounting.token_count
-
-    @property
-    def token_count_with_pending(self) -> int:
-        """The last exact size and the estimate of what changed since: what the next request weighs."""
-        return self.weigh().total
-
-    def weigh(self) -> Weight:
-        """What the next request weighs, and how sure that is."""
-        return self._writer.accounting.weigh()
-
-    def tokens(self, record: str) -> Tokens:
-        """What one record weighs as it is sent now; 0 for one that is not sent.
-
-        Raises:
-            ValueError: there is no such record.
-        """
-        return self._writer.accounting.tokens(self._index(record))
-
-    def tokens_of(self, record: Record) -> Tokens:
-        """The same for any record, the prompt and the tools in force included."""
-        return self._writer.accounting.tokens(record.index)
-
-    @property
-    def system_tokens(self) -> Tokens:
-        """What the system prompt in force weighs."""
-        return self._writer.accounting.system
-
-    @property
-    def tools_tokens(self) -> Tokens:
-        """What the tool definitions in force weigh."""
-        return self._writer.accounting.tools
-
-    @property
-    def unattributed(self) -> int:
-        """The total without what prompt, tools and records account for: with it the figures always add up.
-
-        May be negative. The first look weighs every record; `measure` does that in a thread before.
-        """
-        return self._writer.accounting.unattributed
-
-    async def measure(self) -> None:
-        """Weigh every record, so that each figure is at hand."""
-        await self._writer.measure()
-
-    @property
-    def model(self) -> str:
-        """Whose token weights the estimates use."""
-        return self._writer.model
-
-    @model.setter
-    def model(self, name: str) -> None:
-        self._writer.use_model(name)
 
     # --- the two verbs -----------------------------------------------------------------------------------------------
 
@@ -452,25 +235,6 @@ class Context:
         """Put a value in force; it goes back and forth with the conversation."""
         return await self.append({"role": "_state", "key": key, "value": value})
 
-    # --- bookmarks -------------------------------------------------------------------------------------------------
-
-    @property
-    def n_checkpoints(self) -> int:
-        """One above the highest id of a checkpoint: the id that the next one gets."""
-        return self._log.next_checkpoint
-
-    def checkpoints(self) -> Sequence[views.Checkpoint]:
-        """The bookmarks in order. Lazy."""
-        return views.checkpoints(self._log)
-
-    def words_after(self, checkpoint: int | str) -> str:
-        """A person's words, whole, of the turn that begins at the checkpoint (its id or uid); "" if none does.
-
-        Raises:
-            ValueError: there is no such checkpoint.
-        """
-        return views.words_after(self._log, views.find_checkpoint(self._log, checkpoint))
-
     # --- rewriting -------------------------------------------------------------------------------------------------
 
     async def revert_to(self, checkpoint: int | str) -> Backup:
@@ -536,26 +300,6 @@ class Context:
         """
         return await self._writer.replace(None, "redo")
 
-    @property
-    def can_undo(self) -> bool:
-        """True if `undo` has somewhere to lead and its backup is kept."""
-        head = self._log.head
-        return head is not None and self._is_kept(head.undo)
-
-    @property
-    def can_redo(self) -> bool:
-        """True if `redo` has somewhere to lead and its backup is kept."""
-        return self._is_kept(self._log.redo)
-
-    def _is_kept(self, name: str | None) -> bool:
-        return name is not None and self.path.with_name(name).exists()
-
-    # --- backups ---------------------------------------------------------------------------------------------------
-
-    def backups(self) -> list[Backup]:
-        """The files this log was before, newest first; also those that are no longer kept."""
-        return kept.list_backups(self.path, self._log.head)
-
     async def prune_backups(self, *, keep: int | None = None, max_bytes: int | None = None) -> list[Backup]:
         """Delete backups, oldest first, until so many and so many bytes are left; pinned ones stay.
 
@@ -566,20 +310,6 @@ class Context:
         gone = kept.prunable(self.backups(), keep=keep, max_bytes=max_bytes)
         await self._writer.remove([backup.name for backup in gone])
         return gone
-
-    async def preview(self, which: int | str) -> Sequence[Message]:
-        """The history as it would be after `revert_to` (a checkpoint's id or uid) or `restore_backup` (a name).
-
-        Raises:
-            ValueError: there is no such checkpoint.
-            NoSuchBackup: there is no such backup.
-        """
-        log = self._log
-        if isinstance(which, str) and which.endswith(self.path.suffix):
-            file = kept.find_backup(self.path, which)
-            return views.history(await self._writer.look(lambda: Projection.load(Source(file))))
-        cut = log.checkpoints[views.find_checkpoint(log, which)]
-        return views.history(await self._writer.look(lambda: log.prefix(cut)))
 
     # --- the disk ----------------------------------------------------------------------------------------------------
 
@@ -614,38 +344,6 @@ def _message_body(message: Mapping[str, Any] | Message, fields: Mapping[str, Any
 
 def _tools(log: Projection) -> list[dict[str, Any]] | None:
     return log.body(log.tools[-1])["tools"] if log.tools else None
-
-
-def _system_layers(log: Projection) -> list[dict[str, Any]]:
-    return _layers(log.body(log.prompts[-1])) if log.prompts else []
-
-
-def _system_blocks(log: Projection) -> list[Block]:
-    return [text_block(layer["text"]) for layer in _system_layers(log)]
-
-
-def _layers(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A prompt cut into its layers; in one piece where the layers do not cover its text in order."""
-    text: str = body["content"]
-    data = text.encode("utf-8", "surrogatepass")
-    whole = [{"layer": "", "source": "", "bytes": [0, len(data)], "text": text}] if text else []
-    blocks = body.get("blocks")
-    if not isinstance(blocks, list) or not blocks:
-        return whole
-    layers, end = [], 0
-    for block in blocks:
-        place = block.get("bytes") if isinstance(block, dict) else None
-        if not (isinstance(place, list) and len(place) == 2 and all(type(n) is int for n in place)):
-            return whole
-        start, stop = place
-        if not end <= start < stop <= len(data) or data[end:start].strip():
-            return whole
-        try:
-            layers.append({"layer": "", "source": "", **block, "text": data[start:stop].decode()})
-        except UnicodeDecodeError:
-            return whole
-        end = stop
-    return layers if not data[end:].strip() else whole
 
 
 def _sorted(value: Any) -> Any:

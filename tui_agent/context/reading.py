@@ -1,0 +1,315 @@
+"""What a context shows: everything that can be asked of a log without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.context import backups as kept
+from tui_agent.context import views
+from tui_agent.context.projection import Damage, Projection
+from tui_agent.context.source import Source
+from tui_agent.messages.blocks import text_block
+
+if TYPE_CHECKING:
+    from tui_agent.context.accounting import Weight
+    from tui_agent.context.backups import Backup
+    from tui_agent.context.elisions import Elision
+    from tui_agent.context.projection import Head
+    from tui_agent.context.records import Record
+    from tui_agent.context.writer import Writer
+    from tui_agent.messages.blocks import Block, Message
+    from tui_agent.messages.tokens import Tokens
+
+
+class Shown:
+    """What one state of a log shows."""
+
+    @property
+    def _log(self) -> Projection:
+        raise NotImplementedError
+
+    @property
+    def history(self) -> Sequence[Message]:
+        """The messages as they are sent: elisions applied, those with nothing left not among them.
+
+        A lazy sequence that shows the log of now, also later. Blocks are not to be changed.
+        """
+        return views.history(self._log)
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """Every line that is not blank, in the order of the file, damaged ones in their place. Lazy."""
+        return views.records(self._log)
+
+    def record(self, name: str) -> Record:
+        """The record of that id (a checkpoint: its uid).
+
+        Raises:
+            ValueError: there is none.
+        """
+        return self._log.record(self._index(name))
+
+    def _index(self, name: str) -> int:
+        return self._log.find(name)
+
+    def find(self, text: str) -> list[Record]:
+        """The records a person may mean: the one of that id or line (`17`, `#17`), else all whose id begins so."""
+        log = self._log
+        number = text.removeprefix("#")
+        if number.isdecimal() and number.isascii():
+            return [record for record in views.records(log) if record.line == int(number)]
+        try:
+            return [log.record(log.find(text))]
+        except ValueError:
+            return [log.record(index) for name, index in log.index.items() if text and name.startswith(text)]
+
+    def usages(self) -> Iterator[Mapping[str, Any]]:
+        """The bodies of the `_usage` records, in order."""
+        log = self._log
+        return (log.body(index) for index in tuple(log.usages.index_))
+
+    @property
+    def system_prompt(self) -> str | None:
+        """The text of the newest system prompt; None if there is none."""
+        return self._log.body(self._log.prompts[-1])["content"] if self._log.prompts else None
+
+    @property
+    def system_layers(self) -> list[dict[str, Any]]:
+        """The layers of the newest system prompt as it was written: layer, source, bytes, and `text`."""
+        return _layers(self._log.body(self._log.prompts[-1])) if self._log.prompts else []
+
+    @property
+    def system_blocks(self) -> list[Block]:
+        """The newest system prompt as API text blocks, one a layer; [] if there is none."""
+        return [text_block(layer["text"]) for layer in self.system_layers]
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        """The newest tool set; None if none was written."""
+        return self._log.body(self._log.tools[-1])["tools"] if self._log.tools else None
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The newest value of each state key (goal, plan, todo, mode, tasks, ledger)."""
+        return MappingProxyType(
+            {key: self._log.body(index)["value"] for key, index in self._log.state.items()}
+        )
+
+    def marks(self, record: str) -> Mapping[str, Any]:
+        """The marks of a record: pinned, priority, ... as it was written with and as changed since.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return MappingProxyType(self._log.effective_marks(self._index(record)))
+
+    def elided(self, record: str) -> list[Elision]:
+        """The elisions in force on a record, oldest first.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return list(self._log.elisions.on(self._index(record)))
+
+    @property
+    def damage(self) -> list[Damage]:
+        """The lines that are no records, in order."""
+        log = self._log
+        return [
+            Damage(log.lines[index], log.starts[index], log.lengths[index], reason)
+            for index, reason in sorted(log.damage.items())
+        ]
+
+    @property
+    def head(self) -> Head | None:
+        """The newest head record: what the last rewrite did."""
+        return self._log.head
+
+    # --- bookmarks -------------------------------------------------------------------------------------------------
+
+    @property
+    def n_checkpoints(self) -> int:
+        """One above the highest id of a checkpoint: the id that the next one gets."""
+        return self._log.next_checkpoint
+
+    def checkpoints(self) -> Sequence[views.Checkpoint]:
+        """The bookmarks in order. Lazy."""
+        return views.checkpoints(self._log)
+
+    def words_after(self, checkpoint: int | str) -> str:
+        """A person's words, whole, of the turn that begins at the checkpoint (its id or uid); "" if none does.
+
+        Raises:
+            ValueError: there is no such checkpoint.
+        """
+        return views.words_after(self._log, views.find_checkpoint(self._log, checkpoint))
+
+
+class Past(Shown):
+    """A log as it stood at some point, to see what was sent then."""
+
+    def __init__(self, log: Projection) -> None:
+        self._then = log
+
+    @property
+    def _log(self) -> Projection:
+        return self._then
+
+
+class Reading(Shown):
+    """The side of a `Context` that one looks at."""
+
+    path: Path
+    _writer: Writer
+
+    @property
+    def _log(self) -> Projection:
+        return self._writer.projection
+
+    def before(self, record: str) -> Past:
+        """The context as it stood just before a record was appended, to see what was sent then.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return Past(self._log.prefix(self._index(record)))
+
+    @property
+    def generation(self) -> int:
+        """Changes with every rewrite and restore."""
+        return self._writer.generation
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, as far as they were read or written here."""
+        return self._log.size
+
+    @property
+    def swept(self) -> Sequence[str]:
+        """Names of files that a killed rewrite had left and that were removed when the lease was taken."""
+        return tuple(self._writer.swept)
+
+    @property
+    def notice(self) -> str:
+        """What should be said once of how the session is guarded; usually empty."""
+        return self._writer.lease.notice
+
+    # --- tokens ----------------------------------------------------------------------------------------------------
+
+    @property
+    def token_count(self) -> int:
+        """The last exact size of the context, in tokens; 0 if there was none."""
+        return self._writer.accounting.token_count
+
+    @property
+    def token_count_with_pending(self) -> int:
+        """The last exact size and the estimate of what changed since: what the next request weighs."""
+        return self.weigh().total
+
+    def weigh(self) -> Weight:
+        """What the next request weighs, and how sure that is."""
+        return self._writer.accounting.weigh()
+
+    def tokens(self, record: str) -> Tokens:
+        """What one record weighs as it is sent now; 0 for one that is not sent.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return self._writer.accounting.tokens(self._index(record))
+
+    def tokens_of(self, record: Record) -> Tokens:
+        """The same for any record, the prompt and the tools in force included."""
+        return self._writer.accounting.tokens(record.index)
+
+    @property
+    def system_tokens(self) -> Tokens:
+        """What the system prompt in force weighs."""
+        return self._writer.accounting.system
+
+    @property
+    def tools_tokens(self) -> Tokens:
+        """What the tool definitions in force weigh."""
+        return self._writer.accounting.tools
+
+    @property
+    def unattributed(self) -> int:
+        """The total without what prompt, tools and records account for: with it the figures always add up.
+
+        May be negative. The first look weighs every record; `measure` does that in a thread before.
+        """
+        return self._writer.accounting.unattributed
+
+    async def measure(self) -> None:
+        """Weigh every record, so that each figure is at hand."""
+        await self._writer.measure()
+
+    @property
+    def model(self) -> str:
+        """Whose token weights the estimates use."""
+        return self._writer.model
+
+    @model.setter
+    def model(self, name: str) -> None:
+        self._writer.use_model(name)
+
+    @property
+    def can_undo(self) -> bool:
+        """True if `undo` has somewhere to lead and its backup is kept."""
+        head = self._log.head
+        return head is not None and self._is_kept(head.undo)
+
+    @property
+    def can_redo(self) -> bool:
+        """True if `redo` has somewhere to lead and its backup is kept."""
+        return self._is_kept(self._log.redo)
+
+    def _is_kept(self, name: str | None) -> bool:
+        return name is not None and self.path.with_name(name).exists()
+
+    # --- backups ---------------------------------------------------------------------------------------------------
+
+    def backups(self) -> list[Backup]:
+        """The files this log was before, newest first; also those that are no longer kept."""
+        return kept.list_backups(self.path, self._log.head)
+
+    async def preview(self, which: int | str) -> Sequence[Message]:
+        """The history as it would be after `revert_to` (a checkpoint's id or uid) or `restore_backup` (a name).
+
+        Raises:
+            ValueError: there is no such checkpoint.
+            NoSuchBackup: there is no such backup.
+        """
+        log = self._log
+        if isinstance(which, str) and which.endswith(self.path.suffix):
+            file = kept.find_backup(self.path, which)
+            return views.history(await self._writer.look(lambda: Projection.load(Source(file))))
+        cut = log.checkpoints[views.find_checkpoint(log, which)]
+        return views.history(await self._writer.look(lambda: log.prefix(cut)))
+
+
+def _layers(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A prompt cut into its layers; in one piece where the layers do not cover its text in order."""
+    text: str = body["content"]
+    data = text.encode("utf-8", "surrogatepass")
+    whole = [{"layer": "", "source": "", "bytes": [0, len(data)], "text": text}] if text else []
+    blocks = body.get("blocks")
+    if not isinstance(blocks, list) or not blocks:
+        return whole
+    layers, end = [], 0
+    for block in blocks:
+        place = block.get("bytes") if isinstance(block, dict) else None
+        if not (isinstance(place, list) and len(place) == 2 and all(type(n) is int for n in place)):
+            return whole
+        start, stop = place
+        if not end <= start < stop <= len(data) or data[end:start].strip():
+            return whole
+        try:
+            layers.append({"layer": "", "source": "", **block, "text": data[start:stop].decode()})
+        except UnicodeDecodeError:
+            return whole
+        end = stop
+    return layers if not data[end:].strip() else whole
