@@ -596,6 +596,25 @@ async def test_previews_show_what_would_be_and_touch_nothing(path: Path) -> None
     assert list(context.history) == list(backup)
 
 
+async def test_the_past_shows_what_a_file_that_ends_there_shows(path: Path) -> None:
+    context = Context(path)
+    await talk(context, 1)
+    await context.elide([{"record": context.history[0].id, "as": "[x]"}], by="user", reason="drop")
+    await context.write_system_prompt("second")
+    await talk(context, 1, start=1)
+    other = path.with_name("past.jsonl")
+    for record in context.records:
+        past = context.before(record.id)
+        other.write_bytes(path.read_bytes()[: record.offset])
+        expected = await fresh(other)
+        assert list(past.history) == list(expected.history)
+        assert (past.system_blocks, past.tools) == (expected.system_blocks, expected.tools)
+        assert list(past.checkpoints()) == list(expected.checkpoints())
+        assert [dict(past.marks(r.id)) for r in past.records] == [
+            dict(expected.marks(r.id)) for r in expected.records
+        ]
+
+
 async def test_backups_are_listed_with_what_made_them_from_any_state(path: Path) -> None:
     context = Context(path)
     await talk(context, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from tui_agent.messages.tokens import Tokens
 
 
-class Shown:
+class Shown(ABC):
     """What one state of a log shows."""
 
     @property
-    def _log(self) -> Projection:
-        raise NotImplementedError
+    @abstractmethod
+    def _log(self) -> Projection: ...
 
     @property
     def history(self) -> Sequence[Message]:
