@@ -116,7 +116,7 @@ class Keyed(Screen[None]):
     def letters(self) -> list[footer.Entry]:
         """The letters after the leader key, for the footer."""
         return [
-            footer.Entry(letter, bindings.BY_ID[name].words, f"screen.act('{name}')")
+            footer.Entry(letter, bindings.BY_ID[name].words, f"screen.after_leader({letter!r})")
             for letter, name in self.keys.letters.items()
             if name in self.acts
         ]

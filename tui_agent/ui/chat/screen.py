@@ -45,6 +45,7 @@ from tui_agent.ui.commands import listed
 from tui_agent.ui.terminal import on_another_machine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from textual import events
@@ -186,7 +187,8 @@ class ChatScreen(Places):
         if self.session is None:
             return
         context = self.session.context
-        self.transcript.load(context.history, context.checkpoints())
+        notes = () if len(context.history) else self._first_words(self.session)
+        self.transcript.load(context.history, context.checkpoints(), notes=notes)
         weight = context.weigh()
         self.status.tell(
             total=weight.total,
@@ -194,6 +196,15 @@ class ChatScreen(Places):
             pending=weight.pending,
             mark=weight.mark,
             window=self.session.window,
+        )
+
+    def _first_words(self, session: Session) -> Sequence[str]:
+        """What an empty chat says."""
+        place = words.short_path(str(session.workspace))
+        jump, inspect = self.keys.shown("jump"), self.keys.shown("inspect")
+        return (
+            f"Say what should be done in {place}. Before anything is written or run, you are asked.",
+            f"Nothing is lost: {jump} goes back to a checkpoint, {inspect} shows what is on disk, ? all keys.",
         )
 
     def rotated(self, event: Rotated) -> None:
