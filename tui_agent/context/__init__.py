@@ -37,9 +37,22 @@ What is promised:
 - A rewrite is one step: killed anywhere, the next process finds the state before or after it.
 - What is in memory equals what a fresh process reads: history, marks, elisions, state, figures, undo, redo.
 - One process writes, any number read. A file that somebody else changed is not written to.
-- Going back to a checkpoint takes with it everything behind, elisions and state too; only marks that a person set on
-  what remains are carried along. Undo after it brings back exactly what was, those marks included or not as they were.
+- Going back to a checkpoint takes everything behind it out of the log, elisions and state too; only marks that a
+  person set on what remains are carried along. Undo brings back exactly what was.
+- Redo is there until a message is appended; what it would have led to stays among the backups.
 - Backups are never deleted unless asked; their numbers are never used twice.
+
+How odd things are read:
+
+- A blank line is nothing, but counts as a line. A byte order mark is passed over. CRLF is fine.
+- A message without content, or whose blocks are all elided, is a record but no part of the history.
+- An id that is there twice names the first; the second record gets one by its line.
+- Numbers that JSON readers do not agree on (1e999, NaN) are null; an integer of over 4300 digits is damage. What is
+  nested deeper than 200 levels is cut with a word, deeper than a decoder goes (about 1000) it is damage.
+- A usage covers the log up to `through`, or, where nothing but non-messages stands between, up to the checkpoint of
+  its step; without `through` up to itself. The answer in `produced` is covered too.
+- An elision of a result puts its text in the place of the content, of a call in the place of the arguments (under
+  `elided`), of any other block a text block; of a whole record it keeps calls and results so, or else one text.
 """
 
 from tui_agent.context.accounting import Weight

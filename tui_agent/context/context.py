@@ -22,7 +22,6 @@ from tui_agent.messages.blocks import Message, text_block
 if TYPE_CHECKING:
     from tui_agent.context.backups import Backup
     from tui_agent.context.log import Durability
-    from tui_agent.context.projection import Projection
 
 
 class Context(Reading):
@@ -332,18 +331,7 @@ def _message_body(message: Mapping[str, Any] | Message, fields: Mapping[str, Any
     role = body.get("role")
     if role not in ("user", "assistant"):
         raise ValueError(f"A message is of role user or assistant, not {role!r}.")
-    content = body.get("content")
-    if not (
-        content is None
-        or isinstance(content, str)
-        or (isinstance(content, Sequence) and all(isinstance(block, Mapping) for block in content))
-    ):
-        raise ValueError("A message's content is text or a list of blocks.")
     return body
-
-
-def _tools(log: Projection) -> list[dict[str, Any]] | None:
-    return log.body(log.tools[-1])["tools"] if log.tools else None
 
 
 def _sorted(value: Any) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import random
 import time
 from collections.abc import Mapping, Sequence, Set
-from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
@@ -89,7 +89,7 @@ _last_ulid = 0
 def ulid() -> str:
     """A new ULID: 48 bits of milliseconds and 80 random ones, in Crockford's base 32; ascending within a process."""
     global _last_ulid
-    number = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
+    number = (time.time_ns() // 1_000_000) << 80 | random.getrandbits(80)
     if number <= _last_ulid:
         number = _last_ulid + 1
     _last_ulid = number
@@ -98,4 +98,10 @@ def ulid() -> str:
 
 def now() -> str:
     """The time of now: ISO 8601 in UTC with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_second(seconds)}.{rest // 1_000_000:03}Z"
+
+
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -58,6 +58,7 @@ class Log:
 
     def __init__(self, path: Path, durability: Durability = "step") -> None:
         self.path = path
+        self._name = os.fspath(path)
         self.durability = durability
         self.broken: LogWriteError | None = None
         """Set when the disk left the file in doubt: nothing more is written until it is read anew."""
@@ -181,7 +182,7 @@ class Log:
         if self.broken is not None:
             raise self.broken
         try:
-            status = os.stat(self.path)  # noqa: PTH116 - half the price of Path.stat, once per append
+            status = os.stat(self._name)  # noqa: PTH116 - half the price of Path.stat, once per append
         except OSError:
             raise LogChanged(self.path, "it was removed") from None
         if (status.st_dev, status.st_ino) != self._identity:

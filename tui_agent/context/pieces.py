@@ -65,6 +65,8 @@ def names_in(projection: Projection, cut: int, new: Sequence[Record | Mapping[st
 def tail_of(projection: Projection, first: int, names: set[str]) -> tuple[list[Piece], int]:
     """The lines from `first` on, without elisions and marks all of whose targets are gone; and how many those are."""
     last = len(projection)
+    if not first:
+        return good_lines(projection, first, last), 0
     gone = []
     for index in range(first, last):
         if projection.role(index) in _TARGETED and not _aims_at(projection.body(index), names):

@@ -253,6 +253,13 @@ class Projection:
 
     def _place_lines(self, lines: list[bytes], offset: int, odd: dict[int, int]) -> int:
         """Note where lines lie. `odd` tells, by place, which are _BLANK or begin with so many bytes of a mark."""
+        if len(lines) == 1 and not odd:
+            size = len(lines[0])
+            self.starts.append(offset)
+            self.lengths.append(size)
+            self.lines.append(self.next_line)
+            self.next_line += 1
+            return offset + size + 1
         sizes = list(map(len, lines))
         offsets: list[int] = list(map(add, accumulate(sizes, initial=offset), count()))
         numbers = range(self.next_line, self.next_line + len(lines))

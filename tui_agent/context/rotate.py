@@ -112,7 +112,6 @@ class Rewrite:
         self._temporary = log.path.with_name(log.path.name + ".tmp")
         self._target: int | None = None
         self._size = 0
-        self._old: Source | None = None
 
     def build(self, pieces: Iterable[Piece]) -> None:
         """(a) Write the bulk of the new file.
@@ -121,7 +120,6 @@ class Rewrite:
             LogWriteError: the disk refused; nothing is changed.
         """
         try:
-            self._old = Source(self._log.path)
             flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
             self._target = os.open(self._temporary, flags, 0o600)
             self._write(pieces)
@@ -142,12 +140,12 @@ class Rewrite:
             LogChanged: another program changed the file.
         """
         backup: Path | None = None
-        old, target = self._old, self._target
-        if old is None or target is None:
+        target = self._target
+        if target is None:
             raise LogWriteError(self._log.path, 0, "a rewrite was committed before it was built")
         try:
             self._log.verify()
-            size = self._log.size
+            old, size = Source(self._log.path), self._log.size
             os.fdatasync(old.descriptor)
             n, backup = self._reserve(old, size, first)
             kept = Kept(n, backup.name, size, self._digest.finish(old, size))

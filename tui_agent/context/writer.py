@@ -258,20 +258,20 @@ class Writer:
         old = self.projection
         cut = first_behind(old, keep.before)
         rewrite = Rewrite(self.log, self._digest)
-        front = good_lines(old, 0, cut) + lines
+
+        def build() -> None:
+            rewrite.build([*good_lines(old, 0, cut), *lines])
+
+        def tail() -> tuple[list[Piece], int]:
+            return tail_of(old, first_at(old, keep.after or 0), names_in(old, cut, new))
+
         try:
             if keep.after is None:
-                meaning = await both(
-                    lambda: self._meaning(old.prefix(cut), lines), lambda: rewrite.build(front)
-                )
-                return await self._commit(rewrite, cause, [], meaning)
-            await in_thread(lambda: rewrite.build(front))
+                meaning = await both(lambda: self._meaning(old.prefix(cut), lines), build)
+                return await self._commit(rewrite, cause, meaning)
+            await in_thread(build)
             async with self._gate:
-                first = first_at(old, keep.after)
-                tail, dropped = tail_of(old, first, names_in(old, cut, new))
-                if dropped:
-                    cause = Cause(cause.op, cause.to, {**cause.figures, "dropped": dropped})
-                return await self._commit(rewrite, cause, tail, None)
+                return await self._commit(rewrite, cause, None, tail=tail)
         finally:
             rewrite.abandon()
 
@@ -282,16 +282,18 @@ class Writer:
             name = self._lead(op) if name is None else name
             file = find_backup(self.path, name)
             other = await in_thread(lambda: Projection.load(Source(file)))
-            if op == "restore":
-                content, leads = good_lines(other, 0, len(other)), _OWN
-            else:
-                content = every_byte(other)
+            cause, leads = Cause(op, figures={"restored": name}), _OWN
+            if op != "restore":
                 leads = (other.head.undo if other.head else None, other.redo if op == "redo" else _KEPT)
             rewrite = Rewrite(self.log, self._digest)
+
+            def build() -> None:
+                rewrite.build(good_lines(other, 0, len(other)) if op == "restore" else every_byte(other))
+
             try:
                 await self._settle_disk()
-                meaning = await both(lambda: self._meaning(other, []), lambda: rewrite.build(content))
-                return await self._commit(rewrite, Cause(op, figures={"restored": name}), [], meaning, leads)
+                meaning = await both(lambda: self._meaning(other, []), build)
+                return await self._commit(rewrite, cause, meaning, leads=leads)
             finally:
                 rewrite.abandon()
 
@@ -325,26 +327,31 @@ class Writer:
         self,
         rewrite: Rewrite,
         cause: Cause,
-        tail: list[Piece],
         meaning: tuple[Projection, Accounting] | None,
+        *,
+        tail: Callable[[], tuple[list[Piece], int]] = lambda: ([], 0),
         leads: tuple[str | None, str | None] = _OWN,
     ) -> Backup:
-        """Swap. `meaning` is what the new file means without its head, None if it has to be read. `leads` are the names
-        under undo and redo, _KEPT for the backup being made."""
+        """Swap. `meaning` is what the new file means without its head, None if it has to be read. `tail` is what stands
+        behind what was built, and how many records were left out of it. `leads` are the names under undo and redo,
+        _KEPT for the backup being made."""
         old = self.projection
         tokens = 0
         first = max(self._newest(), max(backups_of(self.path), default=0)) + 1
         written: list[bytes] = []
+        left_out: dict[str, Any] = {}
 
         def head(kept: Kept) -> bytes:
             undo, redo = (kept.name if lead == _KEPT else lead for lead in leads)
-            written.append(encode(self._head(cause, kept, undo, redo, tokens)))
+            written.append(encode(self._head(cause, kept, undo, redo, tokens) | left_out))
             return written[0]
 
         def work() -> tuple[Kept, Projection, Accounting]:
-            nonlocal tokens
+            nonlocal tokens, left_out
             tokens = self.accounting.weigh().total
-            kept, source, at = rewrite.commit(tail, first, head)
+            pieces, dropped = tail()
+            left_out = {"dropped": dropped} if dropped else {}
+            kept, source, at = rewrite.commit(pieces, first, head)
             try:
                 self._hash(source, at)
                 if meaning is None:
@@ -435,6 +442,7 @@ class Writer:
             self.log.verify()
             source, cancelled = await finish(self.log.rebuild)
             self.projection.source = source
+            self._hash(source, self.log.size)
             if cancelled is not None:
                 raise cancelled
 
