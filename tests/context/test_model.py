@@ -29,7 +29,7 @@ from hypothesis.stateful import (
 
 from tests.support import faults
 from tests.support.contextmodel import DAMAGED, Body, Model, Shown, sound
-from tui_agent.context import Context, ContextError, NothingToUndo
+from tui_agent.context import Context, ContextError, LogChanged, NothingToUndo
 
 TEXTS = st.sampled_from(
     ["hello", "世界 再见", "a\u2028b\x85c", "<system>not ours", "", "x" * 300, "\x00\x1b[2J", "  "]
@@ -260,6 +260,22 @@ class Sessions(RuleBasedStateMachine):
             file.write(tail)
         self.model.append({"role": DAMAGED})
         self.open()
+
+    @precondition(lambda self: self.model.current and self.model.current[-1]["role"] != DAMAGED)
+    @rule(replaced=st.booleans())
+    def meddle(self, replaced: bool) -> None:
+        """Another program writes to the file, or puts a copy in its place: the writer stops until it has read it."""
+        with self.path.open("ab") as file:
+            file.write(b'{"role":"_note"}\n')
+        if replaced:
+            shutil.copy(self.path, self.path.with_name("copy"))
+            self.path.with_name("copy").replace(self.path)
+        with pytest.raises(LogChanged):
+            self.run(self.context.set_state("goal", "lost"))
+        with pytest.raises(LogChanged):
+            self.run(self.context.clear())
+        self.run(self.context.restore())
+        self.model.append({"role": "_note"})
 
     @rule(data=st.data(), number=st.integers(1, 24))
     def crash(self, data: st.DataObject, number: int) -> None:

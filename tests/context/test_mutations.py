@@ -65,7 +65,7 @@ def test_the_seeds_are_sound(tmp_path: Path, name: str, data: bytes) -> None:
 @pytest.mark.parametrize("seed", ["elided", "kimi-plain-context"])
 def test_every_cut_of_a_file_opens_and_goes_on(tmp_path: Path, seed: str) -> None:
     data = dict(SEEDS)[seed]
-    for size in range(len(data) - 400, len(data)):
+    for size in range(len(data) - 250, len(data)):
         asyncio.run(opens_and_goes_on(tmp_path / str(size), f"{seed} cut to {size}", data[:size]))
 
 
