@@ -23,13 +23,13 @@ SECONDS = 60
 class Terminal:
     """Runs Python with these arguments on a pseudo-terminal of 80x24; `shown` is every byte it wrote."""
 
-    def __init__(self, *argv: str, cwd: Path) -> None:
+    def __init__(self, *argv: str, cwd: Path, python: str = sys.executable) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         env = environment(TERM="xterm-256color")
         env.pop("COLUMNS", None)
         self.process = subprocess.Popen(
-            [sys.executable, *argv],
+            [python, *argv],
             cwd=cwd,
             env=env,
             stdin=slave,
