@@ -123,7 +123,6 @@ class Projection:
         """What refers to other lines by id, until there is an index."""
         self._bodies = Bodies()
         self._handlers: dict[str, Callable[[int, Header, bytes], None]] = {
-            "_checkpoint": self._checkpoint,
             "_usage": self._usage,
             "_system_prompt": self._prompt,
             "_tools": self._tools,
@@ -188,9 +187,10 @@ class Projection:
         roles, origins, blocks = self.roles.append, self.origins.append, self.blocks.append
         ids, codes, known, handlers = self.ids, self._codes, self.index, self._handlers
         messages, visible = self.messages.append, self.visible.append
-        hollow, live, bulk = self._hollow.append, self._live, self._bulk
+        hollow, live, bulk, use = self._hollow.append, self._live, self._bulk, self.usages.add
         first = index = len(self.starts)
-        odd: dict[int, int] = {}
+        step = self.checkpoints[-1] if self.checkpoints else -1
+        blanks, odd = 0, dict[int, int]()
         for line in lines:
             name: str | None
             try:
@@ -204,7 +204,7 @@ class Projection:
                 except UNREADABLE:
                     header = salvage(line)
                     if line.startswith(BOM):
-                        odd[index - first + list(odd.values()).count(_BLANK)] = len(BOM)
+                        odd[index - first + blanks] = len(BOM)
                 role, origin, held = header.role, 0, 0
                 if role == "assistant" or role == "user" or role == "tool":
                     own, content = header.id, header.content
@@ -226,18 +226,35 @@ class Projection:
                         hollow(index)
                     elif live:
                         visible(index)
+                elif role == "_checkpoint":
+                    own = header.uid
+                    name = own if type(own) is str and (bulk or own not in known) else None
+                    self._checkpoint(index, header)
+                    step = index
                 else:
-                    own = header.uid if role == "_checkpoint" else header.id
+                    own = header.id
                     name = own if type(own) is str and (bulk or own not in known) else None
                     if role == "_elide" and name is None:
                         header.id = name = self._local_id(line)
-                    handler = handlers.get(role)
-                    if handler is not None:
+                    if (
+                        role == "_usage"
+                        and step == index - 2 > 0
+                        and header.produced is not None
+                        and header.produced == ids[-1]
+                        and header.through is not None
+                        and header.through in (ids[-2], ids[-3])
+                        and header.token_count is not None
+                        and 0 <= header.token_count < LARGEST
+                    ):
+                        # As a step writes it: its checkpoint, the answer, the usage.
+                        use(index, header.token_count, header.exact is not False, step, index - 1)
+                    elif (handler := handlers.get(role)) is not None:
                         handler(index, header, line)
                 code = codes.get(role) or self._code(role)
             except Damaged as error:
                 if not line.strip(b" \t\r"):
-                    odd[index - first + list(odd.values()).count(_BLANK)] = _BLANK
+                    odd[index - first + blanks] = _BLANK
+                    blanks += 1
                     continue
                 self.damage[index] = str(error)
                 name, code, origin, held = None, 0, 0, 0
@@ -308,7 +325,7 @@ class Projection:
 
     # --- one kind of record each ---------------------------------------------------------------------------------
 
-    def _checkpoint(self, index: int, header: Header, line: bytes) -> None:
+    def _checkpoint(self, index: int, header: Header) -> None:
         number = header.id
         if type(number) is not int or not 0 <= number < LARGEST:
             raise Damaged("it is a checkpoint without a readable id")
@@ -323,22 +340,10 @@ class Projection:
             raise Damaged("it is a usage without a readable token count")
         boundary, produced = index, -1
         if header.through is not None or header.produced is not None:
-            ids, step = self.ids, index - 2
-            if (
-                step > 0
-                and header.through is not None
-                and header.produced is not None
-                and ids[-1] == header.produced
-                and self.checkpoints
-                and self.checkpoints[-1] == step
-                and header.through in (ids[step], ids[step - 1])
-            ):
-                boundary, produced = step, step + 1
-            else:
-                places = self._covered(index, header)
-                if places is None:
-                    self._waiting.append((self._usage_again, index, header, {}))
-                boundary, produced = places or (-1, -1)
+            places = self._covered(index, header)
+            if places is None:
+                self._waiting.append((self._usage_again, index, header, {}))
+            boundary, produced = places or (-1, -1)
         self.usages.add(index, count, header.exact is not False, boundary, produced)
 
     def _usage_again(self, index: int, header: Header, body: dict[str, Any]) -> None:
