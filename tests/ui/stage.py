@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from textual import events
+from textual.keys import _character_to_key, key_to_character
 from textual.pilot import Pilot
 
 from tests.ui.fake import FakeSession, conversation
@@ -34,9 +36,7 @@ class Stage:
 
     @property
     def chat(self) -> ChatScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ChatScreen)
-        return screen
+        return self.app._chat
 
     @property
     def lines(self) -> list[str]:
@@ -48,16 +48,29 @@ class Stage:
         return "\n".join(self.lines)
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
+        """Press keys one after the other, as fast as they can be handled."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key_to_character(key)))
+        await self._handled()
 
     async def type(self, text: str) -> None:
         """Press the keys of a text."""
-        await self.pilot.press(*(_key(character) for character in text))
+        for character in text:
+            key = character if character.isalnum() else _character_to_key(character)
+            self.app.post_message(events.Key(key, character))
+        await self._handled()
+
+    async def _handled(self) -> None:
+        """Wait until the app has passed its keys on and the widgets have taken them."""
+        passed = asyncio.Event()
+        self.app.call_later(passed.set)
+        await passed.wait()
+        await self.pilot.pause(0)
 
     async def settle(self) -> None:
         """Let everything that is under way be done: events heard, messages handled, the screen drawn."""
-        for _ in range(4):
-            await self.pilot.pause()
+        for _ in range(3):
+            await self.pilot.pause(0.005)
 
     async def until(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for a state."""
@@ -66,14 +79,8 @@ class Stage:
         while not condition():
             if loop.time() > end:
                 raise AssertionError(f"it never came: {what or condition}\n{self.text}")
-            await self.pilot.pause(0.01)
+            await self.pilot.pause(0.005)
         await self.settle()
-
-
-def _key(character: str) -> str:
-    from textual.keys import _character_to_key
-
-    return character if character.isalnum() else _character_to_key(character)
 
 
 def folder(tmp_path: Path) -> Path:

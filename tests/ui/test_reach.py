@@ -66,6 +66,10 @@ PLACES: dict[str, Callable[[Stage], Awaitable[None]]] = {
 }
 
 
+CLICKED = ("composer", "card", "filter")
+"""Places from which the mouse is tried too: it does not go through the focus."""
+
+
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("place", PLACES)
 async def test_every_action_is_reached_by_key_and_by_click(place: str, tmp_path: Path) -> None:
@@ -80,6 +84,8 @@ async def test_every_action_is_reached_by_key_and_by_click(place: str, tmp_path:
             await made.press("ctrl+x", letter)
             assert done == [name], f"^x {letter} from {place}"
             done.clear()
+            if place not in CLICKED:
+                continue
             await made.press("ctrl+x")
             await made.settle()
             words = f"{letter} {BY_ID[name].words}"

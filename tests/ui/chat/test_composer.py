@@ -193,7 +193,7 @@ async def test_a_paste_is_text_whatever_it_holds(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         for text in TEXTS.values():
             made.app.post_message(events.Paste(text[:2000]))
-            await made.pilot.pause()
+            await made.pilot.pause(0)
             assert not acts(made.chat.composer.text.replace("\n", " "))
             made.chat.composer.clear()
 

@@ -46,6 +46,7 @@ async def test_ctrl_c_copies_a_selection_before_it_stops_anything(tmp_path: Path
         made.session.begin()
         await made.type("copy me")
         await made.press("shift+home")
+        await made.settle()
         await made.press("ctrl+c")
         await made.until(lambda: made.app.clipboard == "copy me", "the clipboard")
         assert made.session.cancels == 0
@@ -279,7 +280,7 @@ async def test_hostile_text_shows_literally_everywhere(part: int, tmp_path: Path
             session.begin(text)
             session.emit(said.QueueChanged((said.QueuedPrompt("p1", text),)), said.Appended("user", "r1", 1))
             session.ask(title=text, body=text, place=text, rule=text, warning=text, editable=text)
-            await made.pilot.pause()
+            await made.until(lambda: made.chat.dock.card is not None)
             card = made.chat.dock.card
             assert made.chat.panel is not None and card is not None
             made.chat.panel.changed()
@@ -289,4 +290,4 @@ async def test_hostile_text_shows_literally_everywhere(part: int, tmp_path: Path
             for line in made.lines:
                 assert not acts(line), (name, line)
             await session.cancel()
-            await made.pilot.pause()
+            await made.until(lambda: made.chat.dock.card is None)

@@ -255,6 +255,10 @@ class Card(Vertical, can_focus=True):
     def on_key(self, event: events.Key) -> None:
         """Keys while the card itself has the focus (not its reply line)."""
         if self.screen.focused is not self:
+            # typed so fast that it was on its way here when the key before it opened the reply line
+            if self._line.display and event.is_printable and event.character:
+                event.stop()
+                self._line.insert(event.character)
             return
         key = event.key
         if key in ("escape", "tab", "shift+tab"):

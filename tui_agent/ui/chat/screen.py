@@ -390,8 +390,8 @@ class ChatScreen(Places):
                 view.action_scroll_end()
 
     def on_key(self, event: events.Key) -> None:
-        """A printable key that nobody wanted is the composer's."""
-        wanted = self.focused is self.composer or self.jump is not None or event.key in self.active_bindings
+        """A printable key that nobody wanted is the composer's, also one that was on its way when the focus moved."""
+        wanted = self.jump is not None or event.key in self.active_bindings
         if event.is_printable and event.character and not wanted:
             event.stop()
             self.set_focus(self.composer)

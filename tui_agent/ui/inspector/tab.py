@@ -19,6 +19,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
     from textual.content import Content
     from textual.timer import Timer
@@ -217,6 +218,12 @@ class Tab(Vertical):
         """Filter the rows by words."""
         self._filter.display = True
         self.screen.set_focus(self._filter)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that was on its way to the list when the filter took the focus."""
+        if self._filter.has_focus and event.is_printable and event.character:
+            event.stop()
+            self._filter.insert_text_at_cursor(event.character)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
