@@ -33,6 +33,7 @@ from tui_agent.settings.schema import Settings
 from tui_agent.ui.app import TuiAgent, Wanted
 from tui_agent.ui.cards import card
 from tui_agent.ui.chat import screen
+from tui_agent.ui.transcript import code
 
 FOLDER = Path(__file__).resolve().parents[1] / "screenshots"
 SIZES = ((80, 24), (120, 36), (200, 50))
@@ -177,7 +178,8 @@ async def _scene(app: TuiAgent, pilot: Pilot[Any], name: str) -> str:
 
 
 def _quick() -> None:
-    """No waiting: cards are armed at once, letters act at once, an empty composer counts as idle."""
+    """No waiting: cards are armed at once, letters act at once, an empty composer is idle, code is in colours."""
+    code.warm()
     card.ARMING = 0.0
     card.ALONE = 0.001
     screen._IDLE = 0.0

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, app_with
 from tui_agent import events as said
-from tui_agent.ui.transcript import sheet, view
+from tui_agent.ui.transcript import code, sheet, view
 
 SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}
 
@@ -70,6 +70,7 @@ async def _error(made: Stage) -> None:
 
 
 async def _long(made: Stage) -> None:
+    code.warm()
     made.session.begin("explain")
     made.session.emit(said.TextDelta(LONG_ANSWER), said.ReplyEnded("r99", "end_turn", LONG_ANSWER))
     made.session.end()
@@ -99,6 +100,7 @@ STATES: dict[str, Callable[[Stage], Awaitable[None]]] = {
 
 def _fill(state: str) -> Callable[[FakeSession], None]:
     def fill(session: FakeSession) -> None:
+        session.workspace = Path.home() / "work" / "shop"
         if state != "empty":
             conversation(session.context, 12 if state == "long" else 3)
         if state == "inspector":
@@ -129,7 +131,6 @@ def test_the_screen_looks_as_it_did(state: str, size: str, tmp_path: Path, snap_
     async def before(pilot: Pilot[Any]) -> None:
         made = Stage(app, pilot, sessions)
         await made.until(lambda: made.chat.session is not None)
-        made.chat.status.tell(path="~/work/shop")
         made.chat.status._clock = lambda: 0.0
         await made.settle()
         await STATES[state](made)
