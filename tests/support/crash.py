@@ -311,7 +311,7 @@ def _detach(strace: subprocess.Popen[str], *, dead: bool) -> None:
 
 
 def _child(case: Case, line: socket.socket) -> None:
-    """Restore, then do one step each time the driver says so."""
+    """Restore, do one step each time the driver says so, and close when it says so."""
     from tui_agent.context import Context, ContextError
 
     async def run() -> None:
@@ -330,6 +330,7 @@ def _child(case: Case, line: socket.socket) -> None:
             except (ContextError, OSError, ValueError) as caught:
                 error = f"{type(caught).__name__}: {caught}"
             line.sendall(json.dumps({"error": error, "shown": snapshot(context)}).encode() + b"\n")
+        line.recv(1)
         await context.close()
 
     asyncio.run(run())
@@ -371,6 +372,8 @@ def _run(case: Case) -> Outcome:
             if not answer:
                 break
             steps.append(json.loads(answer))
+        else:
+            ours.send(b"!")
         _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
         return Outcome("killed", steps)
