@@ -120,7 +120,8 @@ class Projection:
         self._bulk = False
         """True while there is no index of ids yet."""
         self._waiting: list[tuple[Apply, int, Header, dict[str, Any]]] = []
-        """What refers to other lines by id, until there is an index."""
+        """What refers to other lines by id, until there is an index; and usages that do."""
+        self._uncovered: list[tuple[int, Header]] = []
         self._bodies = Bodies()
         self._handlers: dict[str, Callable[[int, Header, bytes], None]] = {
             "_usage": self._usage,
@@ -168,9 +169,13 @@ class Projection:
         index.pop(None, None)
         self.index = cast("dict[str, int]", index)
         self._bulk, self._live = False, False
+        self.usages.correct(
+            {self.usages.before(at): self._covered(at, header) or (at, -1) for at, header in self._uncovered}
+        )
         for apply, place, header, body in self._waiting:
             apply(place, header, body)
         self._waiting.clear()
+        self._uncovered.clear()
         self._settle()
         return True
 
@@ -202,6 +207,10 @@ class Projection:
                     else:
                         header = salvage(line)
                 except UNREADABLE:
+                    if not line.strip(b" \t\r"):
+                        odd[index - first + blanks] = _BLANK
+                        blanks += 1
+                        continue
                     header = salvage(line)
                     if line.startswith(BOM):
                         odd[index - first + blanks] = len(BOM)
@@ -252,10 +261,6 @@ class Projection:
                         handler(index, header, line)
                 code = codes.get(role) or self._code(role)
             except Damaged as error:
-                if not line.strip(b" \t\r"):
-                    odd[index - first + blanks] = _BLANK
-                    blanks += 1
-                    continue
                 self.damage[index] = str(error)
                 name, code, origin, held = None, 0, 0, 0
             roles(code)
@@ -342,13 +347,9 @@ class Projection:
         if header.through is not None or header.produced is not None:
             places = self._covered(index, header)
             if places is None:
-                self._waiting.append((self._usage_again, index, header, {}))
+                self._uncovered.append((index, header))
             boundary, produced = places or (-1, -1)
         self.usages.add(index, count, header.exact is not False, boundary, produced)
-
-    def _usage_again(self, index: int, header: Header, body: dict[str, Any]) -> None:
-        boundary, produced = self._covered(index, header) or (index, -1)
-        self.usages.correct(self.usages.before(index), boundary, produced)
 
     def _covered(self, index: int, header: Header) -> tuple[int, int] | None:
         """Boundary and answer of a usage; None if they are not found without an index of ids."""
@@ -558,6 +559,12 @@ class Projection:
             and self.size == sum(self.lengths) + len(self.lengths)
             and self.next_line == len(self.lines) + 1
         )
+
+    def close_last_line(self) -> None:
+        """The file gets the newline that its last line lacks."""
+        if self.torn:
+            self.size += 1
+            self.torn = False
 
     # --- looking -------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -63,12 +63,17 @@ class Usages(Sequence[Usage]):
         bounds.append(boundary if boundary > last else last)
         self.produced.append(produced)
 
-    def correct(self, at: int, boundary: int, produced: int) -> None:
-        """What the one at `at` covers, when it was not known before."""
-        self.produced[at] = produced
-        while at < len(self) and self.boundary[at] < boundary:
-            self.boundary[at] = boundary
-            at += 1
+    def correct(self, found: Mapping[int, tuple[int, int]]) -> None:
+        """What some cover, by their place: boundary and answer, which were not known when they were taken."""
+        if not found:
+            return
+        first = min(found)
+        last = self.boundary[first - 1] if first else 0
+        for at in range(first, len(self)):
+            boundary = self.boundary[at]
+            if at in found:
+                boundary, self.produced[at] = found[at]
+            last = self.boundary[at] = max(last, boundary)
 
     def first(self, count: int) -> Usages:
         """The first so many."""

@@ -283,23 +283,32 @@ class Writer:
             file = find_backup(self.path, name)
             other = await in_thread(lambda: Projection.load(Source(file)))
             cause, leads = Cause(op, figures={"restored": name}), _OWN
-            if op != "restore":
+            whole = op != "restore"
+            if whole:
                 leads = (other.head.undo if other.head else None, other.redo if op == "redo" else _KEPT)
             rewrite = Rewrite(self.log, self._digest)
+            all_of_it = every_byte(other)  # now: what the new file means has its last line closed
 
             def build() -> None:
-                rewrite.build(good_lines(other, 0, len(other)) if op == "restore" else every_byte(other))
+                rewrite.build(all_of_it if whole else good_lines(other, 0, len(other)))
 
             try:
                 await self._settle_disk()
-                meaning = await both(lambda: self._meaning(other, []), build)
+                meaning = await both(lambda: self._meaning(other, [], whole=whole), build)
                 return await self._commit(rewrite, cause, meaning, leads=leads)
             finally:
                 rewrite.abandon()
 
-    def _meaning(self, base: Projection, lines: list[bytes]) -> tuple[Projection, Accounting] | None:
-        """What a new file means that begins with that of `base` and goes on with `lines`; None if it has to be read."""
-        if not base.is_compact:
+    def _meaning(
+        self, base: Projection, lines: list[bytes], *, whole: bool = False
+    ) -> tuple[Projection, Accounting] | None:
+        """What a new file means that begins with that of `base` and goes on with `lines`; None if it has to be read.
+
+        `whole`: every byte was copied, also what is no record.
+        """
+        if whole:
+            base.close_last_line()
+        elif not base.is_compact:
             return None
         for line in lines:
             base.extend(line[:-1], base.size)
