@@ -136,7 +136,8 @@ def say(terminal: Terminal, words: str) -> None:
 def approve(terminal: Terminal) -> None:
     """Go to the card and say yes; what is pressed before it is armed is swallowed, so it may take two."""
     for _ in range(8):
-        waits = "Tab to answer" in terminal.pane()
+        # The footer says where a key would go.
+        waits = "Tab write" not in terminal.wait("Tab (answer|write)")
         terminal.keys("Tab" if waits else "y")
         try:
             terminal.wait("Tab to answer" if waits else r"\[y\] once", gone=True, seconds=1.5)
