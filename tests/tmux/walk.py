@@ -140,7 +140,7 @@ def approve(terminal: Terminal) -> None:
         waits = "Tab write" not in terminal.wait("Tab (answer|write)")
         terminal.keys("Tab" if waits else "y")
         try:
-            terminal.wait("Tab to answer" if waits else r"\[y\] once", gone=True, seconds=1.5)
+            terminal.wait("Tab to answer" if waits else r"\[y\] once", gone=True, seconds=4)
         except AssertionError:
             continue
         if not waits:
