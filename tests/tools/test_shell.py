@@ -230,3 +230,47 @@ async def test_bad_arguments_are_explained(bash: Bash, arguments: dict[str, Any]
 def test_nothing_is_run_to_find_out_what_is_needed(root: Path, bash: Bash) -> None:
     bash.needs({"command": "touch was-run; $(touch was-run)"})
     assert os.listdir(root) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat $UNSET/etc/passwd",
+        "cat $IFS/etc/passwd",
+        "cat $PWD/../x",
+        "cat $BASH",
+        'cat $"/etc/passwd"',
+        "cat {/etc/passwd,a}",
+        "cat {a,..}/..",
+        "cat /e*c/passwd",
+        "cat /et?/passwd",
+        "cat /[^q]tc/passwd",
+        "cat /[[:alpha:]]tc/passwd",
+        "cat lin?/passwd",
+        "cat .?/x",
+        "cat ~root/x",
+        "cat ~+/../x",
+        "cat ~-/x",
+        "cat @/etc/passwd",
+        "cat a:/etc/passwd",
+    ],
+)
+def test_no_spelling_of_a_place_outside_runs_by_a_rule(root: Path, bash: Bash, command: str) -> None:
+    (root / "link").symlink_to("/etc")
+    assert Rules(["bash:cat *"]).decide(bash, bash.needs({"command": command})) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat *.py",
+        "cat src/*",
+        "cat a?.py",
+        "cat [ab].py",
+        "cat 'x.*' \"[[:space:]]\" '/nowhere.*/'",
+        "cat HEAD@{1} {}",
+    ],
+)
+def test_wildcards_that_stay_in_the_workspace_run_by_a_rule(root: Path, bash: Bash, command: str) -> None:
+    (root / "a.py").touch()
+    assert Rules(["bash:cat *"]).decide(bash, bash.needs({"command": command})) == "allow"

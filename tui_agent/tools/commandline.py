@@ -2,7 +2,7 @@
 
 A rule such as `bash:git status*` must not let anything else run beside it. So a command is split at `;`, `&`, `&&`,
 `|`, `||` and newlines, and whatever is not plainly words and quotes (substitutions, redirections, groups, comments,
-special expansions, an open quote) makes it one that only a person can judge.
+braces, special expansions, an open quote) makes it one that only a person can judge.
 """
 
 from __future__ import annotations
@@ -45,6 +45,15 @@ _NEVER_WIDE = _set(
 
 _VARIABLE = re.compile(r"""\$(?:[A-Za-z_][A-Za-z0-9_]*|\?|(?=[ \t\n"/:.,]|$))""")
 """`$NAME`, `$?`, or a dollar sign that stands for itself."""
+
+_OF_THE_SHELL = re.compile(
+    r"BASH.*|COMP_.*|DIRSTACK|EPOCH.*|E?UID|FUNCNAME|GROUPS|HOST(?:NAME|TYPE)|IFS|LINENO|MACHTYPE|OLDPWD|OPT(?:ARG|ERR|IND)|"
+    r"OSTYPE|PIPESTATUS|PPID|PS4|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|_"
+)
+"""Variables that the shell sets by itself, so that our environment does not tell their values."""
+
+_NO_EXPANSION = re.compile(r"\{[^\s'\"\\,.{}$]*\}")
+"""Braces that stand for themselves: `{}`, `HEAD@{1}`."""
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+:,./][A-Za-z0-9_@%+=:,./-]*")
 
@@ -108,6 +117,14 @@ class _Scanner:
                 self._variable()
             elif character == "#" and not self._word:
                 raise NotPlain("a comment")
+            elif character == "~" and not self._word and text[self._at + 1 : self._at + 2] not in _HOME_ENDS:
+                raise NotPlain("the home folder of another, or one the shell remembers")
+            elif character == "{" and self._word and (braces := _NO_EXPANSION.match(text, self._at)):
+                self._take(braces[0])
+            elif character == "{" and text.startswith("{}", self._at):
+                self._take("{}")
+            elif character in "{}":
+                raise NotPlain("an expansion of braces, or a group")
             elif character in _FORBIDDEN:
                 raise NotPlain(_FORBIDDEN[character])
             else:
@@ -147,7 +164,7 @@ class _Scanner:
             if character == "\\":
                 self._escape(quoted=True)
             elif character == "$":
-                self._variable()
+                self._variable(quoted=True)
             elif character == "`":
                 raise NotPlain(_FORBIDDEN["`"])
             else:
@@ -166,13 +183,23 @@ class _Scanner:
         else:
             self._take(f"\\{escaped}", escaped)
 
-    def _variable(self) -> None:
+    def _variable(self, *, quoted: bool = False) -> None:
         match = _VARIABLE.match(self._text, self._at)
-        if match is None:
+        # outside of quotes `$"` begins a text that is translated
+        if match is None or (not quoted and self._text.startswith('$"', self._at)):
             raise NotPlain("a substitution or special expansion")
-        name = match[0]
-        self._take(name, os.environ.get(name[1:], name))
+        written, name = match[0], match[0][1:]
+        if name in ("", "?"):
+            self._take(written)
+            return
+        value = os.environ.get(name, "")
+        if _OF_THE_SHELL.fullmatch(name) or (not quoted and any(blank in value for blank in " \t\n")):
+            raise NotPlain("a variable whose value is not known, or becomes several words")
+        self._take(written, value)
 
+
+_HOME_ENDS = ("", "/", " ", "\t", "\n", ";", "&", "|")
+"""What may follow a tilde that is the user's own home folder."""
 
 _FORBIDDEN = {
     "`": "a substitution",
@@ -242,7 +269,7 @@ def places(command: str) -> list[str]:
     """
     found = []
     for word in words(command):
-        for piece in (word, word.partition("=")[2], re.sub(r"^-[A-Za-z]", "", word)):
+        for piece in (word, *re.split(r"[=@:,]", word)[1:], re.sub(r"^-[A-Za-z]", "", word)):
             if piece.startswith(("/", "~/")) or piece == "~" or ".." in piece.split("/"):
                 found.append(piece)
                 break

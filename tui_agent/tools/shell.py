@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fnmatch
+import glob
+import itertools
+import re
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +24,10 @@ MOST_SECONDS = 3600
 _MOST_CHARACTERS = 100_000
 """Characters of a command; the system takes no longer argument than 128 KB."""
 _MOST_PLACES = 200
+_MOST_MATCHES = 1000
+"""A word with wildcards that stands for more files is not looked through: a person decides."""
+_PATTERN = re.compile(r"[*?\[]")
+_CLASS = re.compile(r"\[[!^]?\]?(?:\[([:.=])[^/]*?\1\]|[^\]/])*\]")
 
 
 class Bash:
@@ -115,6 +123,8 @@ class Bash:
         return text, given.whole("timeout", SECONDS, least=1, most=MOST_SECONDS)
 
     def _is_beyond(self, text: str) -> bool:
+        if _PATTERN.search(text):
+            return self._may_match_beyond(text)
         try:
             path = guard.resolve(self._root, text)
         except guard.PathError:
@@ -123,6 +133,20 @@ class Bash:
             return False
         # a word such as /pattern/ is no path: nothing of that name lies in the root of the file system
         return len(path.parts) < 2 or Path(*path.parts[:2]).exists()
+
+    def _may_match_beyond(self, pattern: str) -> bool:
+        """True if the shell may find something outside the workspace for a word with wildcards."""
+        if pattern.startswith("~"):
+            pattern = str(Path.home()) + pattern[1:]
+        # a class of characters (`[^a]`, `[[:alpha:]]`) is read as any, which finds no less
+        pattern = _CLASS.sub("?", pattern)
+        # such as `.*` and `.?`, which take the folder above in many shells
+        dotted = [part for part in pattern.split("/") if part.startswith(".") and part != ".."]
+        if any(fnmatch.fnmatchcase("..", part) for part in dotted):
+            return True
+        found = glob.iglob(pattern, root_dir=self._root)  # noqa: PTH207 - Path.glob takes no absolute pattern
+        named = list(itertools.islice(found, _MOST_MATCHES + 1))
+        return len(named) > _MOST_MATCHES or not all(guard.inside(self._root, name) for name in named)
 
 
 def _notes(result: Result, seconds: int) -> str:
