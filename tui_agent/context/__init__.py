@@ -42,6 +42,11 @@ What is promised:
 - Redo is there until a message is appended; what it would have led to stays among the backups.
 - Backups are never deleted unless asked; their numbers are never used twice.
 
+The modules: `context` is the door, `reading` its side that only looks; `writer` keeps disk and memory in step with `log`
+(append, fsync) and `rotate` (rewrite) beneath, `pieces` says what a rewrite copies. `records` reads a line, `encoding`
+writes one, `source` holds a file open; `projection` folds lines into what they mean, with `elisions` and `usages`;
+`views` shows it lazily, `accounting` weighs it. `backups`, `blobs`, `lease`, `kimi` and `peek` are what they are called.
+
 How odd things are read:
 
 - A blank line is nothing, but counts as a line. A byte order mark is passed over. CRLF is fine.

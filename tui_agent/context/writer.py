@@ -110,7 +110,7 @@ class Writer:
         return self.log.size > 0
 
     def _read(self) -> tuple[Projection, Accounting]:
-        projection = self.log.scan(self._hash) or Projection()
+        projection = self.log.scan(self._hash)
         accounting = Accounting(projection, self._model)
         accounting.weigh()
         return projection, accounting
@@ -206,9 +206,15 @@ class Writer:
     def _write(self, bodies: Sequence[Mapping[str, Any]]) -> list[Record]:
         completed = [complete(body) for body in bodies]
         lines = [self._line(body) for body in completed]
-        ids = [name for body in completed if isinstance(name := body.get("id", body.get("uid")), str)]
-        if len(set(ids)) < len(ids) or any(name in self.projection.index for name in ids):
-            raise ValueError(f"A record with the id {', '.join(ids)} is there already; ids are made once.")
+        taken, new = self.projection.index, set[str]()
+        for body in completed:
+            for name in (body.get("id"), body.get("uid")):
+                if isinstance(name, str):
+                    if name in taken or name in new:
+                        raise ValueError(
+                            f"A record with the id {name!r} is there already; ids are made once."
+                        )
+                    new.add(name)
         offset = self.log.append(b"".join(lines))
         projection = self.projection
         records = []
