@@ -42,10 +42,10 @@ What is promised:
 - Redo is there until a message is appended; what it would have led to stays among the backups.
 - Backups are never deleted unless asked; their numbers are never used twice.
 
-The modules: `context` is the door, `reading` its side that only looks; `writer` keeps disk and memory in step with `log`
-(append, fsync) and `rotate` (rewrite) beneath, `pieces` says what a rewrite copies. `records` reads a line, `encoding`
-writes one, `source` holds a file open; `projection` folds lines into what they mean, with `elisions` and `usages`;
-`views` shows it lazily, `accounting` weighs it. `backups`, `blobs`, `lease`, `kimi` and `peek` are what they are called.
+The modules: `context` is the door, `reading` its side that only looks; `writer` keeps disk and memory in step, with
+`log` (append, fsync) and `rotate` (rewrite) beneath; `pieces` says what a rewrite copies. `records` reads a line,
+`encoding` writes one, `source` holds a file open; `projection` folds lines into what they mean, with `elisions` and
+`usages`; `views` shows that lazily, `accounting` weighs it. `backups`, `blobs`, `lease`, `kimi`, `peek`: as they say.
 
 How odd things are read:
 
