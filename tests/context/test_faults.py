@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from tests.support import crash, powerloss
+from tests.support import crash, faults, powerloss
 from tests.support.crash import Call, Case, Driver
-from tui_agent.context import Context, LogBusy
+from tui_agent.context import Context, LogBusy, LogWriteError
 
 REWRITES = ("revert", "clear", "clear_with_prompt", "restore", "undo", "redo", "prompt")
 NO_LINKS = "link,linkat:error=EPERM"
@@ -377,6 +377,27 @@ def test_a_rewrite_that_does_not_fit_changes_nothing(
         keeps_the_old(folder, template, case)
         assert look(folder) == outcome.shown(1), case
         assert not list(folder.glob("*.tmp")), case
+
+
+async def test_a_new_session_whose_first_write_failed_shows_what_is_written_later(tmp_path: Path) -> None:
+    path = tmp_path / "context.jsonl"
+    for number in range(1, 8):
+        path.unlink(missing_ok=True)
+        context = Context(path)
+        await context.restore()
+        with faults.fail_at(number, lasting=True):
+            failed = False
+            try:
+                await context.write_system_prompt("lost")
+            except LogWriteError:
+                failed = True
+        await context.restore()
+        await context.write_system_prompt("be good")
+        assert context.system_prompt == "be good", number
+        assert [record.body["role"] for record in context.records] == ["_system_prompt"] * (
+            1 if failed else 2
+        )
+        await context.close()
 
 
 # --- two writers ------------------------------------------------------------------------------------------------

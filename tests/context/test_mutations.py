@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support import mutations, validity
-from tui_agent.context import Context
+from tui_agent.context import Context, ContextError
 from tui_agent.messages.request import Request
 
 SEEDS = mutations.seeds()
@@ -67,6 +67,25 @@ def test_every_cut_of_a_file_opens_and_goes_on(tmp_path: Path, seed: str) -> Non
     data = dict(SEEDS)[seed]
     for size in range(len(data) - 250, len(data)):
         asyncio.run(opens_and_goes_on(tmp_path / str(size), f"{seed} cut to {size}", data[:size]))
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "../context_1.jsonl", "context.jsonl", "lock", "\x00", "x" * 5000]
+)
+async def test_a_head_that_names_no_backup_offers_nothing_to_undo(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "context.jsonl"
+    path.write_text(
+        json.dumps({"role": "_rewind", "n": 1, "op": "revert", "backup": name, "undo": name, "redo": name})
+        + "\n"
+    )
+    context = Context(path)
+    await context.restore()
+    assert (context.can_undo, context.can_redo) == (False, False)
+    for operation in (context.undo, context.redo):
+        with pytest.raises(ContextError):
+            await operation()
+    context.backups()
+    await context.close()
 
 
 async def opens_and_goes_on(folder: Path, case: str, data: bytes) -> None:

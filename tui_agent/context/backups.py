@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_agent.context.errors import NoSuchBackup
 from tui_agent.context.records import decode
-from tui_agent.context.rotate import backup_path, backups_of, reserved
+from tui_agent.context.rotate import backup_number, backup_path, backups_of, reserved
 from tui_agent.context.source import Source
 
 if TYPE_CHECKING:
@@ -88,6 +88,11 @@ def find_backup(path: Path, name: str) -> Path:
     if name not in files:
         raise NoSuchBackup(name, "no backup of that name is kept", tuple(files))
     return files[name]
+
+
+def is_kept(path: Path, name: str | None) -> bool:
+    """True if the name is that of a backup of the log, and the file is there."""
+    return name is not None and backup_number(path, name) > 0 and path.with_name(name).is_file()
 
 
 def pinned_names(path: Path) -> frozenset[str]:

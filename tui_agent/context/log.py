@@ -76,8 +76,8 @@ class Log:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def scan(self, opened: Callable[[Source, int], None]) -> Projection | None:
-        """Read the file; None if it is missing or empty. Blocks (call it in a thread).
+    def scan(self, opened: Callable[[Source, int], None]) -> Projection:
+        """Read the file; a missing one is like an empty one, but for its source. Blocks (call it in a thread).
 
         `opened` is told of the file and its size before it is read.
 
@@ -95,11 +95,11 @@ class Log:
             projection = Projection.load(source)
         except FileNotFoundError:
             self._forget(None, 0, False)
-            return None
+            return Projection()
         except OSError as error:
             raise LogReadError(self.path, os.strerror(error.errno or 0)) from error
         self._forget((status.st_dev, status.st_ino), projection.size, projection.torn)
-        return projection if projection.size else None
+        return projection
 
     def _forget(self, identity: tuple[int, int] | None, size: int, torn: bool) -> None:
         """Take the file as it was found; a descriptor of before is closed."""

@@ -261,15 +261,12 @@ class Reading(Shown):
     def can_undo(self) -> bool:
         """True if `undo` has somewhere to lead and its backup is kept."""
         head = self._log.head
-        return head is not None and self._is_kept(head.undo)
+        return head is not None and kept.is_kept(self.path, head.undo)
 
     @property
     def can_redo(self) -> bool:
         """True if `redo` has somewhere to lead and its backup is kept."""
-        return self._is_kept(self._log.redo)
-
-    def _is_kept(self, name: str | None) -> bool:
-        return name is not None and self.path.with_name(name).exists()
+        return kept.is_kept(self.path, self._log.redo)
 
     # --- backups ---------------------------------------------------------------------------------------------------
 

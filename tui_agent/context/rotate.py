@@ -36,12 +36,18 @@ _HASHED_AT_ONCE = 4 << 20
 
 def backups_of(path: Path) -> dict[int, Path]:
     """The files beside a log that have the name of a backup of it, by number, ascending."""
-    pattern = re.compile(re.escape(path.stem) + r"_([1-9][0-9]{0,14})" + re.escape(path.suffix))
     try:
         beside = list(path.parent.iterdir())
     except FileNotFoundError:
         return {}
-    return dict(sorted((int(match[1]), file) for file in beside if (match := pattern.fullmatch(file.name))))
+    return dict(sorted((n, file) for file in beside if (n := backup_number(path, file.name))))
+
+
+def backup_number(path: Path, name: str) -> int:
+    """The number in the name of a backup of the log; 0 for any other name."""
+    pattern = re.escape(path.stem) + r"_([1-9][0-9]{0,14})" + re.escape(path.suffix)
+    match = re.fullmatch(pattern, name)
+    return int(match[1]) if match else 0
 
 
 def backup_path(path: Path, n: int) -> Path:
