@@ -120,10 +120,6 @@ class Log:
         return self._size
 
     @property
-    def exists(self) -> bool:
-        return self._identity is not None
-
-    @property
     def is_open(self) -> bool:
         """True if it can be appended to at once."""
         return self._descriptor is not None
