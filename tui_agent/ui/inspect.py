@@ -30,7 +30,7 @@ class LogScreen(Screen[None]):
     """A line that says which file, the inspector, the keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q,escape,ctrl+c", "app.quit", "Leave", show=False),
+        Binding("q,ctrl+c", "app.quit", "Leave", show=False),
     ]
 
     def __init__(self, path: Path) -> None:

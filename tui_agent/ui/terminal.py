@@ -18,11 +18,11 @@ from textual.drivers.linux_driver import LinuxDriver
 _SEQUENCES = {
     "\x1b\r": "alt+enter",
     "\x1b\n": "alt+enter",
-    "\x1b[27;2;13~": "shift+enter",
-    "\x1b[27;3;13~": "alt+enter",
-    "\x1b[27;5;13~": "ctrl+enter",
 }
 """What terminals send for Enter with a modifier. Without the first, alt+enter in tmux is Esc, then Enter: it sends."""
+
+NEW_LINE_KEYS = frozenset({"ctrl+j", "alt+enter", "shift+enter", "shift+\r", "\r"})
+"""Keys that break a line. The last two are what Textual makes of xterm's `CSI 27;2;13 ~` and `CSI 27;3;13 ~`."""
 
 _ASK_MODIFIED, _ASK_PLAIN = "\x1b[>4;1m", "\x1b[>4;0m"
 _PATIENCE = 2.0

@@ -93,7 +93,13 @@ async def test_slash_filters_by_words_and_escape_shows_all_again(tmp_path: Path)
         await made.press("enter")
         await made.settle()
         assert panel.tab.rows.has_focus
-        await made.press("slash", "escape")
+        await made.press("escape")
+        await made.until(lambda: len(panel.tab.rows) == count, "all rows")
+        assert made.chat.panel is panel
+        await made.press("slash")
+        await made.type("json flag")
+        await made.until(lambda: 0 < len(panel.tab.rows) < count, "the filtered rows")
+        await made.press("escape")
         await made.until(lambda: len(panel.tab.rows) == count, "all rows")
 
 

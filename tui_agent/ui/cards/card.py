@@ -28,6 +28,7 @@ from textual.widgets import Static, TextArea
 
 from tui_agent import literal
 from tui_agent.events import Answer, Question
+from tui_agent.ui.terminal import NEW_LINE_KEYS
 
 if TYPE_CHECKING:
     from textual import events
@@ -77,7 +78,7 @@ class ReplyLine(TextArea):
             self.post_message(self.Given(self.text))
         elif event.key == "escape":
             self.post_message(self.Dropped())
-        elif event.key in ("ctrl+j", "alt+enter", "shift+enter"):
+        elif event.key in NEW_LINE_KEYS:
             self.insert("\n")
         else:
             await super()._on_key(event)

@@ -20,11 +20,10 @@ from textual.widgets import TextArea
 from tui_agent import literal
 from tui_agent.ui.chat.completion import Candidate, Completion, Word, word_before
 from tui_agent.ui.chat.history import History
+from tui_agent.ui.terminal import NEW_LINE_KEYS
 
 if TYPE_CHECKING:
     from textual import events
-
-_NEW_LINE = frozenset({"ctrl+j", "alt+enter", "shift+enter"})
 
 
 class Composer(TextArea):
@@ -134,7 +133,7 @@ class Composer(TextArea):
             return True
         if key == "enter":
             self._enter()
-        elif key in _NEW_LINE:
+        elif key in NEW_LINE_KEYS:
             self.insert("\n")
         elif key == "ctrl+s":
             self._send("turn")

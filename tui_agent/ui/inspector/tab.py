@@ -206,9 +206,11 @@ class Tab(Vertical):
             self.open(event.index)
 
     def action_close_detail(self) -> None:
-        """Close what is open; else leave it to the screen."""
+        """Close what is open, then the filter; else leave it to the screen."""
         if self.detail_open:
             self.query_one(".detail").display = False
+        elif self._filter.display:
+            self._unfilter()
         else:
             from textual.actions import SkipAction
 
@@ -235,6 +237,9 @@ class Tab(Vertical):
 
     def on_filter_left(self, event: Filter.Left) -> None:
         event.stop()
+        self._unfilter()
+
+    def _unfilter(self) -> None:
         self._filter.clear()
         self._filter.display = False
         self.rows.filter(None)
