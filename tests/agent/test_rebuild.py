@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.support.engine import engine, reread
-from tests.support.server import Reply, ScriptedServer
+from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.agent.replies import requests
 
 _BLANK = {"type": "text", "text": "\n\n"}
@@ -85,3 +85,35 @@ def _uncached(messages: object) -> object:
     if isinstance(messages, dict):
         return {key: _uncached(value) for key, value in messages.items() if key != "cache_control"}
     return [_uncached(item) for item in messages] if isinstance(messages, list) else messages
+
+
+async def test_what_is_left_out_while_an_answer_comes_is_not_taken_for_left_out_before(
+    tmp_path: Path,
+) -> None:
+    hold = Hold()
+    async with ScriptedServer() as server:
+        server.script(Reply.text("one"), Reply.text("two").holding(hold))
+        async with engine(tmp_path, server) as run:
+            await run.say("first")
+            await run.session.submit("second")
+            await hold.reached.wait()
+            await run.session.perform("elide", run.context.history[1].id)
+            hold.release.set()
+            await run.session.until_idle()
+            pairs = [(usage["request"], request.sha256) for usage, request in requests(await reread(run))]
+    assert len(pairs) == 2
+    assert all(stored == rebuilt for stored, rebuilt in pairs)
+
+
+async def test_a_damaged_answer_does_not_hide_the_other_requests(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        server.script(Reply.text("one"), Reply.text("two"))
+        async with engine(tmp_path, server) as run:
+            await run.say("first")
+            await run.say("second")
+            answer = run.context.record(run.context.history[-1].id).raw
+            path = run.context.path
+        path.write_bytes(path.read_bytes().replace(answer, answer[:40]))
+        pairs = [(usage["request"], request.sha256) for usage, request in requests(await reread(run))]
+    assert len(pairs) == 2
+    assert all(stored == rebuilt for stored, rebuilt in pairs)

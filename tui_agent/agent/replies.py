@@ -31,7 +31,8 @@ from tui_agent.prompt.manifest import Manifest, Total
 from tui_agent.tools.tool import Call
 
 if TYPE_CHECKING:
-    from tui_agent.context import Context
+    from tui_agent.context import Context, Record
+    from tui_agent.context.reading import Past
     from tui_agent.llm.provider import Provider
     from tui_agent.messages.request import Request
 
@@ -82,6 +83,16 @@ class Replies:
         self._asking = Retrying(provider, self._emit, attempts=ATTEMPTS, on_failure=self._superseded)
         self._context.model = provider.model
 
+    async def prepare(self) -> None:
+        """Learn the model's name and limits where settings leave them open.
+
+        Raises:
+            ProviderError: the endpoint cannot be reached, refuses, or names no model.
+        """
+        await self._provider.prepare()
+        if self._context.model != self._provider.model:
+            self._context.model = self._provider.model
+
     async def build(self) -> tuple[Request, Manifest]:
         """The request that would be sent now, from the log alone.
 
@@ -107,13 +118,13 @@ class Replies:
             ReplyFailed: the model could not answer; what had arrived is kept as far as it is whole.
             ContextError: the log could not be written.
         """
+        await self._know_limits()
         self.weigh()
         try:
-            request, _ = await self.build()
+            request, through = await self._built()
         except DoesNotFit as error:
             self._emit(RequestFailed("overflow", str(error), error.ways))
             raise ReplyFailed(str(error)) from error
-        through = self._context.records[-1].id
         self.watch.sent(request)
         self._shown.clear()
         try:
@@ -134,6 +145,23 @@ class Replies:
         blocks = repairs(self._context.history, model=self._provider.model)
         if blocks:
             await self._context.append_message({"role": "user", "content": blocks}, origin="repair")
+
+    async def _know_limits(self) -> None:
+        try:
+            await self.prepare()
+        except ProviderError as error:
+            # With a model's name at hand the request itself is tried, and what fails then is waited out in sight.
+            if not self._provider.model:
+                self._emit(RequestFailed(error.kind, str(error), error.ways))
+                raise ReplyFailed(str(error)) from error
+
+    async def _built(self) -> tuple[Request, str]:
+        """The request, and the id of the last record that shaped it: none may come in while it is built."""
+        while True:
+            through = self._context.records[-1].id
+            request, _ = await self.build()
+            if self._context.records[-1].id == through:
+                return request, through
 
     async def _stream(self, request: Request) -> Reply:
         async for delta in self._asking.stream(request):
@@ -185,12 +213,14 @@ class Replies:
                 fields["meta"] = {"malformed": reply.malformed}
             produced = await self._append_answer(reply.content, **fields)
         await self._account(reply, request, through, produced)
-        if reply.stop_reason == "refusal":
+        refused = reply.stop_reason == "refusal"
+        if refused:
             await self._refused(produced)
         text = "\n".join(str(b.get("text", "")) for b in reply.content if b.get("type") == "text")
         self._emit(ReplyEnded(produced, reply.stop_reason, text))
         self.weigh()
-        return Stored(reply.stop_reason, _calls(reply), text)
+        # What is left out of the history is not acted on either.
+        return Stored(reply.stop_reason, [] if refused else _calls(reply), text)
 
     async def _account(self, reply: Reply, request: Request, through: str, produced: str) -> None:
         usage = reply.usage
@@ -260,7 +290,7 @@ def requests(context: Context) -> Iterator[tuple[Mapping[str, Any], Request]]:
         usage = record.body if record.role == "_usage" else {}
         if not usage.get("request"):
             continue
-        past = context.before(usage.get("produced") or record.id)
+        past = _past(context, usage, record)
         yield (
             usage,
             rebuild(
@@ -270,6 +300,15 @@ def requests(context: Context) -> Iterator[tuple[Mapping[str, Any], Request]]:
                 params=usage["params"],
             ),
         )
+
+
+def _past(context: Context, usage: Mapping[str, Any], record: Record) -> Past:
+    """The context as it was when the request of a usage was built: what came while the answer did is not in it."""
+    known = context.find(str(usage.get("through") or ""))
+    last = known[0].index if len(known) == 1 else record.index - 1
+    # The first record behind it that is whole; the usage itself is one.
+    behind = next(r for r in context.records[last + 1 : record.index + 1] if r.role)
+    return context.before(behind.id)
 
 
 def total_of(context: Context) -> Total:
