@@ -22,7 +22,7 @@ from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Chosen, Parts, Session
 from tui_agent.commands import CommandError, Commands
 from tui_agent.context import Backup, Context, ContextError, LogBusy, Record
-from tui_agent.events import Appended, Event, ModelChanged, Notice, Rotated, SessionOpened, StateChanged
+from tui_agent.events import Appended, Event, Notice, Rotated, SessionOpened, StateChanged
 from tui_agent.llm.provider import Provider, ProviderError
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Estimator
@@ -311,18 +311,10 @@ async def _settle_in(session: Session) -> list[str]:
 
 
 async def _ask_limits(session: Session) -> None:
-    provider = session.provider
-    before = provider.model, provider.window
     try:
-        await provider.prepare()
+        await session.prepare()
     except ProviderError as error:
         session.emit(Notice(f"{error}", "warning", "model"))
-        return
-    for assumed in provider.assumed:
-        session.emit(Notice(assumed, "info", "model"))
-    if (provider.model, provider.window) != before and provider is session.provider:
-        session.emit(ModelChanged(session.model, session.window, session.demo))
-        session.weigh()
 
 
 @dataclass

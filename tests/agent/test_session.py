@@ -12,14 +12,16 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.engine import engine, reread, scripted_settings
-from tests.support.server import Reply, ScriptedServer
+from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.commands import CommandError
-from tui_agent.context import Context
+from tui_agent.context import Context, LogWriteError
 from tui_agent.events import LogFailed, ModelChanged, Notice, Rotated, SessionOpened, ToolProgress, TurnEnded
+from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.settings.schema import Backups
 from tui_agent.wiring import OpenError, open_session
@@ -301,3 +303,51 @@ async def test_a_key_that_comes_in_pieces_is_not_shown(
 async def test_going_on_where_nothing_was_begun_is_said(tmp_path: Path) -> None:
     async with engine(tmp_path, resume="latest") as run:
         assert any("new one" in e.text for e in run.all(Notice))
+
+
+async def test_words_for_a_step_wait_on_if_the_disk_refuses_them(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold = Hold()
+    server.script(Reply.text("hi").holding(hold))
+    async with engine(tmp_path, server) as run:
+        await run.session.submit("first")
+        await hold.reached.wait()
+        await run.session.submit("second")
+        append = Context.append_message
+
+        async def refuse(self: Context, message: Any, **fields: Any) -> Any:
+            if "second" in str(message):
+                raise LogWriteError(self.path, errno.ENOSPC, "a record could not be written")
+            return await append(self, message, **fields)
+
+        monkeypatch.setattr(Context, "append_message", refuse)
+        hold.release.set()
+        await run.session.until_idle()
+        assert [p.text for p in run.session.queue] == ["second"] and run.session.paused
+
+
+@pytest.mark.parametrize("broken", ["prompt", "title"])
+async def test_a_turn_that_cannot_begin_ends(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    async def no_prompt(self: Context, text: str, **fields: Any) -> Any:
+        raise LogWriteError(self.path, errno.ENOSPC, "a record could not be written")
+
+    def no_title(self: SessionFolder, **changes: Any) -> Any:
+        raise SessionError("session.toml cannot be written")
+
+    if broken == "prompt":
+        monkeypatch.setattr(Context, "write_system_prompt", no_prompt)
+    else:
+        monkeypatch.setattr(SessionFolder, "save_meta", no_title)
+        server.script(Reply.text("hi"))
+    async with engine(tmp_path, server) as run:
+        ended = await run.say("hello")
+        if broken == "prompt":
+            assert ended.reason == "failed" and run.all(LogFailed)
+            assert [p.text for p in run.session.queue] == ["hello"]
+        else:
+            assert ended.reason == "end_turn" and run.session.title == "hello"
+            with pytest.raises(CommandError, match=r"session\.toml"):
+                await run.session.perform("rename", "other")

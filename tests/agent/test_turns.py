@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import validity
-from tests.support.engine import Run, engine, reread
+from tests.support.engine import Run, engine, reread, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.events import (
     Answer,
@@ -451,3 +451,62 @@ async def test_a_key_in_a_result_is_not_written(
         assert "sk-very-secret-value" not in (run.session.folder.path / "events.jsonl").read_text()
         assert "[redacted SCRIPTED_KEY]" in run.context.path.read_text()
         await sound(run, server)
+
+
+async def test_the_calls_of_a_refusal_are_not_run(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(Reply.tools(("bash", {"command": "touch ran"}), text="hm").stopping("refusal"))
+    async with engine(tmp_path, server, allow=["bash"]) as run:
+        ended = await run.say("go")
+        assert ended.reason == "refusal"
+        assert not run.all(ToolStarted) and not (tmp_path / "ran").exists()
+        await sound(run, server)
+
+
+async def test_words_that_waited_are_answered_though_a_call_is_refused(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.tools(("bash", {"command": "touch ran"})), Reply.text("as you say"))
+    async with engine(tmp_path, server, answers=lambda asked: None) as run:
+        await run.session.submit("go")
+        asked = await run.until(Asked)
+        await run.session.submit("rather not")
+        await run.session.answer(asked.question.id, Answer("no"))
+        ended = await run.until(TurnEnded)
+        await run.session.until_idle()
+        assert ended.reason == "end_turn" and not (tmp_path / "ran").exists()
+        assert server.requests[-1]["messages"][-1]["content"][-1]["text"] == "rather not"
+        await sound(run, server)
+
+
+async def test_a_model_that_pauses_again_and_again_is_left_at_some_point(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.always(Reply.blocks(stop_reason="pause_turn"))
+    async with engine(tmp_path, server) as run:
+        ended = await run.say("go")
+        assert ended.reason == "pause_turn"
+        assert any("paused" in e.text for e in run.all(Notice))
+        await sound(run, server)
+
+
+async def test_the_first_request_waits_for_the_model_that_settings_leave_open(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text("hi"))
+    left_open = scripted_settings(server, model="", context_window=None, max_output_tokens=None)
+    async with engine(tmp_path, settings=left_open) as run:
+        await run.say("hello")
+        assert server.requests[0]["model"] == "scripted-1"
+        assert run.context.model == "scripted-1" and server.listings == 1
+        await sound(run, server)
+
+
+async def test_a_model_that_nobody_names_is_said_and_the_words_are_kept(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.models = None
+    async with engine(tmp_path, settings=scripted_settings(server, model="")) as run:
+        ended = await run.say("hello")
+        assert ended.reason == "failed" and not server.requests
+        assert any("set model in the profile" in e.ways for e in run.all(RequestFailed))
+        assert [m.text for m in run.context.history] == ["hello"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import json
 import signal
@@ -16,7 +17,7 @@ import pytest
 from tests.cli.command import Ended, Inside, environment, session, start
 from tests.support.hostile import TEXTS
 from tests.support.server import Hold, Reply, ScriptedServer
-from tui_agent.context import Context
+from tui_agent.context import Context, LogWriteError
 from tui_agent.context.lease import Lease
 from tui_agent.messages.exchange import open_calls
 from tui_agent.sessions.catalog import Catalog, Entry
@@ -209,6 +210,18 @@ def test_a_failure_is_one_line_and_code_1(server: Served, run: Inside, shop: Pat
     sound(only_session(shop))
     said = run("-p", "x", "--output-format", "json", "--continue")
     assert (said.code, said.data["stop_reason"], bool(said.data["error"])) == (1, "failed", True)
+
+
+def test_a_log_that_cannot_be_begun_ends_the_run(
+    server: Served, run: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(self: Context, text: str, **fields: object) -> None:
+        raise LogWriteError(self.path, errno.ENOSPC, "a record could not be written", ("free some space",))
+
+    monkeypatch.setattr(Context, "write_system_prompt", refuse)
+    said = run("-p", "x", "--output-format", "json")
+    assert (said.code, said.data["stop_reason"]) == (1, "failed")
+    assert said.data["error"].count("free some space") == 1
 
 
 def test_an_answer_cut_short_says_so(server: Served, run: Inside) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,6 @@ from tui_agent.context import ContextError
 from tui_agent.events import (
     Answer,
     Event,
-    LogFailed,
     ModelChanged,
     Notice,
     QueueChanged,
@@ -29,6 +28,7 @@ from tui_agent.events import (
 )
 from tui_agent.messages.exchange import open_calls
 from tui_agent.messages.lint import repairs
+from tui_agent.sessions.folder import SessionError
 
 if TYPE_CHECKING:
     from tui_agent.agent.bus import Bus
@@ -111,7 +111,8 @@ class Session:
             calls=parts.calls,
             emit=parts.bus.emit,
             gate=self._gate,
-            words_meanwhile=self._take_steps,
+            begin=self._begin,
+            deliver=self._deliver,
         )
         self._queue: list[QueuedPrompt] = []
         self._paused = False
@@ -297,16 +298,47 @@ class Session:
             CommandError: it cannot be connected; the old one stays.
         """
         chosen = await self._choose(name)
-        self._next = chosen
+        passed_over, self._next = self._next, chosen
+        if passed_over is not None:
+            await passed_over.provider.close()
         if not self.busy:
             await self._adopt()
         return chosen
 
     async def rename(self, title: str) -> None:
-        """Give the session another title."""
-        await asyncio.to_thread(self.folder.save_meta, title=title)
+        """Give the session another title.
+
+        Raises:
+            CommandError: it could not be written.
+        """
+        await self.save_meta(title=title)
         self.title = title
         self.emit(TitleChanged(title))
+
+    async def save_meta(self, **changes: Any) -> None:
+        """Change what session.toml says.
+
+        Raises:
+            CommandError: it could not be written.
+        """
+        try:
+            await asyncio.to_thread(self.folder.save_meta, **changes)
+        except SessionError as error:
+            raise CommandError(str(error)) from error
+
+    async def prepare(self) -> None:
+        """Learn the model's name and limits where settings leave them open, and tell them.
+
+        Raises:
+            ProviderError: the endpoint cannot be reached, refuses, or names no model.
+        """
+        provider, before = self.provider, (self.provider.model, self.provider.window)
+        await self._replies.prepare()
+        for assumed in provider.assumed:
+            self.emit(Notice(assumed, "info", "model"))
+        if provider is self.provider and (provider.model, provider.window) != before:
+            self.emit(ModelChanged(self.model, self.window, self.demo))
+            self.weigh()
 
     async def mend(self) -> list[str]:
         """Close what a killed program left open, with records that say so. Returns what was done, in words."""
@@ -331,7 +363,9 @@ class Session:
             task.cancel()
         await asyncio.gather(*self._beside, return_exceptions=True)
         await self._toolbox.close()
-        await self.provider.close()
+        for chosen in (self._chosen, self._next):
+            if chosen is not None:
+                await chosen.provider.close()
         await self.context.close()
         self._bus.close()
         await asyncio.to_thread(self.folder.remove_if_unused)
@@ -352,12 +386,8 @@ class Session:
             prompt = self._queue.pop(0)
             self._tell_queue()
             reason = "failed"
-            self._turn.said = False
             try:
-                await self._begin(prompt.text)
                 reason = await self._turn.run(prompt.text)
-            except ContextError as error:
-                self.emit(LogFailed(str(error), error.ways))
             finally:
                 if not self._turn.said:
                     # The words are not on disk: they go back to where they can be sent again from.
@@ -376,7 +406,11 @@ class Session:
             title = (
                 first if len(first) <= _TITLE_CHARACTERS else first[: _TITLE_CHARACTERS - 1].rstrip() + "…"
             )
-            await self.rename(title)
+            try:
+                await self.rename(title)
+            except CommandError as error:
+                self.title = title
+                self.emit(Notice(f"the title was not kept: {error}", "warning", "session"))
 
     async def _adopt(self) -> None:
         chosen, self._next = self._next, None
@@ -389,13 +423,21 @@ class Session:
         self.emit(ModelChanged(self.model, self.window, self.demo))
         self._replies.weigh()
 
-    def _take_steps(self) -> Sequence[str]:
-        taken = [prompt for prompt in self._queue if prompt.when == "step"]
-        if not taken:
-            return ()
-        self._queue = [prompt for prompt in self._queue if prompt.when != "step"]
-        self._tell_queue()
-        return [prompt.text for prompt in taken]
+    async def _deliver(self, say: Callable[[str], Awaitable[None]]) -> bool:
+        """Say what waits for a step; words that do not reach the disk wait on."""
+        heard = False
+        while (prompt := next((p for p in self._queue if p.when == "step"), None)) is not None:
+            place = self._queue.index(prompt)
+            del self._queue[place]
+            self._tell_queue()
+            try:
+                await say(prompt.text)
+            except BaseException:
+                self._queue.insert(place, prompt)
+                self._tell_queue()
+                raise
+            heard = True
+        return heard
 
     def _tell_queue(self) -> None:
         self.emit(QueueChanged(self.queue, self._paused))

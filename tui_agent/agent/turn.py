@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tui_agent.agent.replies import ReplyFailed
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 _MAX_CUT_REPLIES = 3
 """So many replies in a row may end at the output limit inside a call before the turn gives up."""
 
+_MAX_PAUSES = 20
+"""So often in a row a model that paused is asked to go on before the turn gives up."""
+
 _STOPPED_EARLY = {
+    "pause_turn": "the model paused again and again and was not asked to go on: ask it to, if it should",
     "max_tokens": "the answer reached its output limit and is not finished: ask to go on, or raise max_output_tokens",
     "model_context_window_exceeded": "the answer filled the model's window: go back (/revert), elide what is large, "
     "or switch to a larger model (/model)",
@@ -30,7 +34,8 @@ _STOPPED_EARLY = {
 class Turn:
     """Runs turns over one log. `gate` is held while a step touches it; whoever rewrites the log takes it too.
 
-    `words_meanwhile` gives the prompts to deliver at the next step, each as the person typed it.
+    `begin` prepares the log for the words it is given. `deliver` puts the prompts that wait for a step into the log,
+    each by the function it is given, and says whether there were any.
     """
 
     def __init__(
@@ -41,14 +46,16 @@ class Turn:
         calls: Calls,
         emit: Emit,
         gate: asyncio.Lock,
-        words_meanwhile: Callable[[], Sequence[str]],
+        begin: Callable[[str], Awaitable[None]],
+        deliver: Callable[[Callable[[str], Awaitable[None]]], Awaitable[bool]],
     ) -> None:
         self._context = context
         self._replies = replies
         self._calls = calls
         self._emit = emit
         self._gate = gate
-        self._words_meanwhile = words_meanwhile
+        self._begin = begin
+        self._deliver = deliver
         self._step = 0
         self.said = False
         """True once the prompt of the newest turn is on disk."""
@@ -58,9 +65,10 @@ class Turn:
 
         Cancelling it leaves a sound log: open calls get results, a half answer is kept and marked.
         """
-        started, self._step = time.monotonic(), 0
+        started, self._step, self.said = time.monotonic(), 0, False
         reason, error = "failed", ""
         try:
+            await self._begin(words)
             async with self._gate:
                 number = await self._context.checkpoint(turn=True)
                 await self._say(words)
@@ -88,7 +96,7 @@ class Turn:
         await self._context.append_message({"role": "user", "content": [text_block(words)]})
 
     async def _steps(self) -> str:
-        cut = 0
+        cut = paused = 0
         while True:
             self._step += 1
             self._emit(StepStarted(self._step))
@@ -98,19 +106,20 @@ class Turn:
                 await self._context.sync()
                 going = await self._calls.settle(reply.calls) if reply.calls else True
                 await self._context.sync()
-                words = self._words_meanwhile()
-                for text in words:
-                    await self._say(text)
+                heard = await self._deliver(self._say)
             self._replies.weigh()
+            if heard:
+                cut = paused = 0
+                continue
             if not going:
                 return "denied"
             if reply.calls:
+                paused = 0
                 cut = cut + 1 if reply.stop_reason == "max_tokens" else 0
                 if cut < _MAX_CUT_REPLIES:
                     continue
-            elif words:
-                continue
-            elif reply.stop_reason == "pause_turn":
+            elif reply.stop_reason == "pause_turn" and paused < _MAX_PAUSES:
+                paused += 1
                 await self._replies.go_on()
                 continue
             if reply.stop_reason in _STOPPED_EARLY:

@@ -206,9 +206,9 @@ class _Text(_Reporter):
                 complain(text)
             case RetryWaiting(attempt=attempt, attempts=attempts, seconds=seconds, reason=reason):
                 complain(f"{reason}; asking again in {seconds:.0f} s ({attempt} of {attempts})")
-            case RequestFailed(message=message, ways=ways) | LogFailed(message=message, ways=ways):
+            case RequestFailed() | LogFailed():
                 self._failed = True
-                complain(_with_ways(message, ways))
+                complain(_told(event))
             case TurnEnded(error=error) if error and not self._failed:
                 complain(error)
 
@@ -251,8 +251,8 @@ class _Json(_Reporter):
             case UsageReported():
                 for key in self._usage:
                     self._usage[key] += getattr(event, key)
-            case RequestFailed(message=message, ways=ways) | LogFailed(message=message, ways=ways):
-                self._error = _with_ways(message, ways)
+            case RequestFailed() | LogFailed():
+                self._error = _told(event)
 
     def end(self, session: str, ended: TurnEnded) -> None:
         result = {
@@ -278,5 +278,8 @@ class _StreamJson(_Reporter):
 _REPORTERS: dict[str, type[_Reporter]] = {"text": _Text, "json": _Json, "stream-json": _StreamJson}
 
 
-def _with_ways(message: str, ways: tuple[str, ...]) -> str:
-    return f"{message} ({'; or '.join(ways)})" if ways else message
+def _told(failure: RequestFailed | LogFailed) -> str:
+    """The failure with its ways out; a log's message names them already."""
+    if isinstance(failure, LogFailed) or not failure.ways:
+        return failure.message
+    return f"{failure.message} ({'; or '.join(failure.ways)})"

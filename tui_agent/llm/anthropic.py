@@ -108,6 +108,7 @@ class AnthropicProvider:
         self._max_output = profile.max_output_tokens
         self._client: anthropic.AsyncAnthropic | None = None
         self._connecting = asyncio.Lock()
+        self._preparing = asyncio.Lock()
         local = failures.Endpoint(self._url).local
         self._idle = idle_seconds or (LOCAL_IDLE_SECONDS if local else IDLE_SECONDS)
         self.assumed: tuple[str, ...] = ()
@@ -145,8 +146,11 @@ class AnthropicProvider:
         Raises:
             ProviderError: the endpoint cannot be reached, refuses the key, or names no model and settings neither.
         """
-        if self._model and self._window and self._max_output:
-            return
+        async with self._preparing:
+            if not (self._model and self._window and self._max_output):
+                await self._prepare()
+
+    async def _prepare(self) -> None:
         entries = await self.models()
         if not self._model:
             newest = models.newest(entries)

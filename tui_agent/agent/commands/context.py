@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
@@ -155,7 +154,7 @@ async def _pin(session: Session, backup: str, *, pinned: bool) -> None:
         raise CommandError(f"there is no backup {backup!r}; there are: {', '.join(names) or 'none'}")
     before = session.folder.meta.pinned
     after = [name for name in before if name != backup] + ([backup] if pinned else [])
-    await asyncio.to_thread(session.folder.save_meta, pinned=tuple(after))
+    await session.save_meta(pinned=tuple(after))
 
 
 async def context(session: Session) -> Outcome:
