@@ -33,7 +33,8 @@ class LogWriteError(ContextError):
 
     def __init__(self, path: Path, errno: int, what: str, ways: tuple[str, ...] = ()) -> None:
         reason = os.strerror(errno) if errno else "the write was cut short"
-        advice = f" {'; '.join(ways)}." if ways else ""
+        advice = "; ".join(ways)
+        advice = f" {advice[0].upper()}{advice[1:]}." if advice else ""
         super().__init__(f"{path}: {what}: {reason}.{advice}")
         self.path = path
         self.errno = errno
