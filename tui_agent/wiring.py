@@ -86,10 +86,10 @@ async def open_session(
     )
     try:
         await context.restore()
-        rules = Rules([*settings.approvals.allow, *allow])
+        rules = _rules(settings, allow)
         choose = _Choice(settings, folder)
         chosen = choose.first(profile, demo=demo)
-    except (ContextError, ValueError) as error:
+    except (ContextError, ValueError, OpenError) as error:
         bus.close()
         await asyncio.to_thread(folder.remove_if_unused)
         raise OpenError(str(error)) from error
@@ -198,6 +198,16 @@ async def preview_request(
     tools = Toolbox([*_tools(workspace, folder), TodoTool(TodoList(context), lambda items: None)]).offer()
     limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools)
+
+
+def _rules(settings: Settings, allow: Sequence[str]) -> Rules:
+    try:
+        rules = Rules(settings.approvals.allow)
+    except ValueError as error:
+        raise OpenError(f"{settings.file or 'settings'}: approvals.allow: {error}") from error
+    for rule in allow:
+        rules.remember(rule)
+    return rules
 
 
 def _folder(workspace: Path, resume: str | None) -> SessionFolder:

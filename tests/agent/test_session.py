@@ -23,7 +23,7 @@ from tui_agent.context import Context, LogWriteError
 from tui_agent.events import LogFailed, ModelChanged, Notice, Rotated, SessionOpened, ToolProgress, TurnEnded
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
-from tui_agent.settings.schema import Backups
+from tui_agent.settings.schema import Approvals, Backups, Settings
 from tui_agent.wiring import OpenError, open_session
 
 
@@ -154,8 +154,6 @@ async def test_a_second_program_is_told_who_writes_and_may_read(
 
 
 async def test_without_a_key_the_demo_model_answers_and_says_so(tmp_path: Path) -> None:
-    from tui_agent.settings.schema import Settings
-
     async with engine(tmp_path, settings=Settings()) as run:
         assert run.session.demo and "no AI" in run.session.model
         assert any("ANTHROPIC_API_KEY" in e.text for e in run.all(Notice))
@@ -231,8 +229,6 @@ async def test_the_stored_prompt_stays_in_force_when_files_change(
 
 
 async def test_there_is_no_such_session(tmp_path: Path) -> None:
-    from tui_agent.settings.schema import Settings
-
     for wrong in ("01ZZZZ", str(tmp_path)):
         with pytest.raises(OpenError):
             await open_session(tmp_path, Settings(profile="demo"), resume=wrong)
@@ -351,3 +347,9 @@ async def test_a_turn_that_cannot_begin_ends(
             assert ended.reason == "end_turn" and run.session.title == "hello"
             with pytest.raises(CommandError, match=r"session\.toml"):
                 await run.session.perform("rename", "other")
+
+
+async def test_a_setting_that_is_no_rule_is_named_with_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    with pytest.raises(OpenError, match=r"settings\.toml: approvals\.allow: 'bash: ' is no rule"):
+        await open_session(tmp_path, Settings(approvals=Approvals(allow=("bash: ",)), file=file))
