@@ -135,9 +135,10 @@ def say(terminal: Terminal, words: str) -> None:
 
 def approve(terminal: Terminal) -> None:
     """Go to the card and say yes; what is pressed before it is armed is swallowed, so it may take two."""
+    terminal.wait("Tab to answer")
+    terminal.keys("C-x", "a")
+    terminal.wait("Tab to answer", gone=True)
     for _ in range(5):
-        terminal.keys("C-x", "a")
-        terminal.wait("Tab to answer", gone=True)
         terminal.keys("y")
         try:
             terminal.wait(r"\[y\] once", gone=True, seconds=4)
