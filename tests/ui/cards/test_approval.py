@@ -152,3 +152,9 @@ async def test_without_an_editable_argument_there_is_nothing_to_edit(tmp_path: P
     async with stage(tmp_path) as made:
         await _ask(made, editable="")
         assert "edit first" not in made.text
+
+
+def test_a_diff_names_its_file_once_and_shows_lines_that_look_like_headers() -> None:
+    shown = diff_content("--- a/x.sql\n+++ b/x.sql\n@@ -1 +1 @@\n--- old\n+++ new\n").plain
+    assert shown == "x.sql\n@@ -1 +1 @@\n--- old\n+++ new"
+    assert diff_content("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n").plain.startswith("x (new file)")

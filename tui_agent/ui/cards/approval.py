@@ -24,17 +24,27 @@ _MOST_LINES = 2_000
 
 
 def diff_content(diff: str) -> Content:
-    """A unified diff, each line with its sign and its colour."""
+    """A unified diff, its file on one line, each line after it with its sign and its colour."""
     lines = diff.rstrip("\n").split("\n")
-    parts = [Content.styled(literal.visible(text), _style(text)) for text in lines[:_MOST_LINES]]
+    parts = []
+    if len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ "):
+        parts.append(Content.styled(literal.one_line(_file_of(lines[0], lines[1])), "$text-muted"))
+        del lines[:2]
+    parts += [Content.styled(literal.visible(text), _style(text)) for text in lines[:_MOST_LINES]]
     if len(lines) > _MOST_LINES:
         parts.append(Content.styled(f"... {len(lines) - _MOST_LINES:,} more lines", "$text-warning"))
     return Content("\n").join(parts)
 
 
+def _file_of(old: str, new: str) -> str:
+    """The file that a diff's two first lines name, and whether it is made or removed."""
+    before, after = old[4:].removeprefix("a/"), new[4:].removeprefix("b/")
+    if before == "/dev/null":
+        return f"{after} (new file)"
+    return f"{before} (removed)" if after == "/dev/null" else after
+
+
 def _style(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "$text-muted"
     if line.startswith("@@"):
         return "$text-accent"
     if line.startswith("+"):
