@@ -326,7 +326,8 @@ class Appended(Event):
 class Rotated(Event):
     """The history was rewritten in one step; the old file is `backup`. Whoever shows the history reads it anew.
 
-    `op`: revert, clear, restore, undo, redo, prompt, compaction, edit. `words` are the user's words of the
+    `op`: revert, clear, restore, undo, redo, prompt, compaction, edit; or reload, without a backup: another program had
+    changed the file, and it was read again. `words` are the user's words of the
     checkpoint reverted to, for the composer.
     """
 

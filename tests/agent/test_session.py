@@ -20,7 +20,16 @@ from tests.support.engine import engine, reread, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.commands import CommandError
 from tui_agent.context import Context, LogWriteError
-from tui_agent.events import LogFailed, ModelChanged, Notice, Rotated, SessionOpened, ToolProgress, TurnEnded
+from tui_agent.events import (
+    LogFailed,
+    LogRecovered,
+    ModelChanged,
+    Notice,
+    Rotated,
+    SessionOpened,
+    ToolProgress,
+    TurnEnded,
+)
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.settings.schema import Approvals, Backups, Settings
@@ -353,3 +362,31 @@ async def test_a_setting_that_is_no_rule_is_named_with_its_file(tmp_path: Path) 
     file = tmp_path / "settings.toml"
     with pytest.raises(OpenError, match=r"settings\.toml: approvals\.allow: 'bash: ' is no rule"):
         await open_session(tmp_path, Settings(approvals=Approvals(allow=("bash: ",)), file=file))
+
+
+async def test_a_log_that_another_program_changed_is_read_again(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text("one"), Reply.text("two"))
+    async with engine(tmp_path, server) as run:
+        await run.say("first")
+        with run.context.path.open("ab") as file:
+            file.write(b'{"role":"user","content":"theirs"}\n')
+        assert (await run.say("second")).reason == "failed"
+        assert run.all(Rotated)[-1].op == "reload"
+        assert [p.text for p in run.session.queue] == ["second"]
+        run.session.withdraw(run.session.queue[0].id)
+        assert (await run.say("third")).reason == "end_turn"
+        assert words(run.context) == ["first", "one", "theirs", "third", "two"]
+        assert run.all(LogRecovered)
+
+
+async def test_a_log_that_is_gone_is_not_begun_anew(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(Reply.text("one"))
+    async with engine(tmp_path, server) as run:
+        await run.say("first")
+        run.context.path.unlink()
+        for _ in range(2):
+            assert (await run.say("second")).reason == "failed"
+            assert not run.context.path.exists()
+        assert words(run.context) == ["first", "one"]

@@ -8,8 +8,17 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tui_agent.agent.replies import ReplyFailed
-from tui_agent.context import ContextError
-from tui_agent.events import Emit, LogFailed, Notice, StepStarted, TurnEnded, TurnStarted
+from tui_agent.context import ContextError, LogChanged
+from tui_agent.events import (
+    Emit,
+    LogFailed,
+    LogRecovered,
+    Notice,
+    Rotated,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from tui_agent.messages.blocks import text_block
 
 if TYPE_CHECKING:
@@ -57,6 +66,7 @@ class Turn:
         self._begin = begin
         self._deliver = deliver
         self._step = 0
+        self._unwritten = False
         self.said = False
         """True once the prompt of the newest turn is on disk."""
 
@@ -74,6 +84,9 @@ class Turn:
                 await self._say(words)
                 self.said = True
                 await self._context.sync()
+            if self._unwritten:
+                self._unwritten = False
+                self._emit(LogRecovered())
             uid = self._context.checkpoints()[number].uid
             self._emit(TurnStarted(uid, number, words))
             reason = await self._steps()
@@ -83,14 +96,27 @@ class Turn:
         except ReplyFailed as failure:
             error = str(failure)
         except ContextError as failure:
-            error = str(failure)
+            error, self._unwritten = str(failure), True
             self._emit(LogFailed(error, failure.ways))
+            if isinstance(failure, LogChanged):
+                await self._reread()
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
             self._emit(TurnEnded(reason, self._step, time.monotonic() - started, error))
         return reason
+
+    async def _reread(self) -> None:
+        """Take the log as another program left it; one that is gone is not begun anew behind the person's back."""
+        if not await asyncio.to_thread(self._context.path.exists):
+            return
+        try:
+            await self._context.restore()
+        except ContextError as error:
+            self._emit(LogFailed(str(error), error.ways))
+            return
+        self._emit(Rotated("reload", "", len(self._context.records)))
 
     async def _say(self, words: str) -> None:
         await self._context.append_message({"role": "user", "content": [text_block(words)]})
