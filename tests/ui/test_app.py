@@ -158,7 +158,7 @@ async def test_help_shows_every_key_and_command(tmp_path: Path) -> None:
             "/revert CHECKPOINT",
             "(also /rewind)",
             "~1,204",
-            "[keys] in settings",
+            "in settings.toml: an action",
         )
         for words in shown:
             assert words in made.text, words

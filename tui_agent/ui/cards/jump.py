@@ -97,8 +97,9 @@ class Jump(Vertical):
 
     def _show(self, index: int) -> None:
         if 0 <= index < len(self._points):
-            self.run_worker(self._load(index), group="preview", exclusive=True, exit_on_error=False)
+            self._load(index)
 
+    @work(group="preview", exclusive=True, exit_on_error=False)
     async def _load(self, index: int) -> None:
         point = self._points[index]
         history = await self._source.preview(point.id)

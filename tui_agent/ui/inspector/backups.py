@@ -76,10 +76,9 @@ class Backups(Tab):
         return (name, cause, when, words.size(backup.bytes), words.tokens(backup.tokens))
 
     def open(self, index: int) -> None:
-        self.run_worker(
-            self._preview(self._backups[index]), group="preview", exclusive=True, exit_on_error=False
-        )
+        self._preview(self._backups[index])
 
+    @work(group="preview", exclusive=True, exit_on_error=False)
     async def _preview(self, backup: Backup) -> None:
         if backup.exists:
             self.query_one(Transcript).load(await self.context.preview(backup.name), ())
