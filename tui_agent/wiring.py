@@ -181,16 +181,24 @@ async def preview_request(
 ) -> tuple[Request, Manifest]:
     """The request that the next prompt would send, from the log alone; nothing is written.
 
-    What a new log lacks (its prompt, its tools) is taken as it would be written. The endpoint is not asked: limits
-    that settings leave open come from the table of known models.
+    What a new log lacks (its prompt, its tools) is taken as it would be written. The endpoint is asked only if the
+    profile names no model: limits that settings leave open come from the table of known models.
 
     Raises:
         DoesNotFit: there is no room for it.
+        OpenError: no model is named, and the endpoint does not tell.
         SettingsError: there is no such profile.
     """
     choice = _Choice(settings, SessionFolder(context.path.parent))
     chosen = choice.first(profile, demo=False)
     provider = chosen.provider
+    if not provider.model:
+        try:
+            await provider.prepare()
+        except ProviderError as error:
+            raise OpenError(
+                f"profile {chosen.profile} names no model, and none can be asked: {error}"
+            ) from error
     context.model = provider.model
     layers = await asyncio.to_thread(_prompt(workspace, append_system).layers)
     system = [text_block(piece) for piece in pieces(layers)]
@@ -306,7 +314,8 @@ def _appended(record: Record) -> Appended:
 async def _settle_in(session: Session) -> list[str]:
     """Take the log for writing if there is something to mend; tell if somebody else has it."""
     context = session.context
-    repaired = [f"{len(context.damage)} damaged lines were set aside"] if context.damage else []
+    damaged = len(context.damage)
+    repaired = [f"{damaged} damaged line{'s are' if damaged > 1 else ' is'} left out"] if damaged else []
     if not len(context.records):
         return repaired
     try:

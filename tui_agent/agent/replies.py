@@ -125,7 +125,8 @@ class Replies:
         except DoesNotFit as error:
             self._emit(RequestFailed("overflow", str(error), error.ways))
             raise ReplyFailed(str(error)) from error
-        self.watch.sent(request)
+        if broken := self.watch.sent(request):
+            self._emit(Notice(f"the provider's cache does not serve this request: {broken}", "info", "cache"))
         self._shown.clear()
         try:
             reply = await self._stream(request)

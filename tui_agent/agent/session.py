@@ -257,7 +257,7 @@ class Session:
         await self.cancel()
         async with self._gate:
             yield
-        self._replies.watch.announce("the history was rewritten")
+        self.announce_break()
         self._replies.weigh()
 
     async def until_idle(self) -> None:
@@ -270,6 +270,10 @@ class Session:
         if lacking is not None:
             self._replies.lacking = lacking
         self._replies.weigh()
+
+    def announce_break(self) -> None:
+        """What is sent next does not extend what was sent last, and is meant not to."""
+        self._replies.watch.announce()
 
     def beside(self, work: Coroutine[Any, Any, None], name: str) -> None:
         """Run something beside the turns, under a name; `close` stops it. What it raises becomes a notice."""
@@ -311,6 +315,7 @@ class Session:
         Raises:
             CommandError: it could not be written.
         """
+        title = self.redact(title)
         await self.save_meta(title=title)
         self.title = title
         self.emit(TitleChanged(title))
@@ -417,7 +422,7 @@ class Session:
         if chosen is None:
             return
         old, self._chosen = self._chosen, chosen
-        self._replies.watch.announce("the model was changed")
+        self.announce_break()
         self._replies.use(chosen.provider, chosen.thinking)
         await old.provider.close()
         self.emit(ModelChanged(self.model, self.window, self.demo))

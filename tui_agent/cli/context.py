@@ -128,7 +128,7 @@ async def _inspect(options: argparse.Namespace) -> int:
 
 async def _request(options: argparse.Namespace, context: Context, workspace: Path) -> int:
     from tui_agent.prompt.assembler import DoesNotFit
-    from tui_agent.wiring import preview_request
+    from tui_agent.wiring import OpenError, preview_request
 
     place = SessionFolder(context.path.parent).meta.workspace
     try:
@@ -139,7 +139,7 @@ async def _request(options: argparse.Namespace, context: Context, workspace: Pat
             profile=options.profile,
             append_system=options.append_system,
         )
-    except DoesNotFit as error:
+    except (DoesNotFit, OpenError) as error:
         raise Failed(str(error)) from error
     for text in repairs_of(request, context):
         complain(text)

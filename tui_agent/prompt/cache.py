@@ -60,24 +60,17 @@ class PrefixWatch:
 
     def __init__(self) -> None:
         self._last: Request | None = None
-        self._announced = ""
-        self._broke: str | None = None
+        self._announced = False
 
-    def announce(self, reason: str) -> None:
-        """The next break is meant, for this reason (revert, elision, model change)."""
-        self._announced = reason
+    def announce(self) -> None:
+        """The next request need not extend the last: history was rewritten, something elided, the model changed."""
+        self._announced = True
 
-    def sent(self, request: Request) -> bool:
-        """Note a request that goes out; True if it extends the last one (or is the first)."""
+    def sent(self, request: Request) -> str | None:
+        """Note a request that goes out; why it does not extend the last one although it should, or None."""
         last, self._last = self._last, request
-        difference = _difference(last, request) if last is not None else None
-        self._broke = difference and (self._announced or difference)
-        self._announced = ""
-        return difference is None
-
-    def broke(self) -> str | None:
-        """Why the last request did not extend the one before, or None if it did."""
-        return self._broke
+        announced, self._announced = self._announced, False
+        return None if last is None or announced else _difference(last, request)
 
 
 def _difference(old: Request, new: Request) -> str | None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.stage import Stage, stage
 from tui_agent.events import Answer
+from tui_agent.ui.cards.approval import diff_content
 
 pytestmark = pytest.mark.usefixtures("quick")
 

@@ -109,6 +109,7 @@ async def elide(session: Session, record: str) -> Outcome:
         made = await session.context.elide([{"record": identity, "as": None}], by="user", reason="drop")
     except ValueError as error:
         raise CommandError(str(error)) from error
+    session.announce_break()
     freed = before - session.context.token_count_with_pending
     return Outcome(
         f"left out: about {freed:,} tokens (/unelide {identity} brings it back)",
@@ -124,6 +125,7 @@ async def unelide(session: Session, record: str) -> Outcome:
         raise CommandError("that record is not left out")
     for elision in found:
         await session.context.restore_elided(elision.elide, [elision.item])
+    session.announce_break()
     return Outcome("brought back", {"record": identity})
 
 
