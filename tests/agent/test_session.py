@@ -390,3 +390,24 @@ async def test_a_log_that_is_gone_is_not_begun_anew(tmp_path: Path, server: Scri
             assert (await run.say("second")).reason == "failed"
             assert not run.context.path.exists()
         assert words(run.context) == ["first", "one"]
+
+
+async def test_a_disk_that_confirms_nothing_is_said_and_the_session_still_closes(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.script(Reply.text("hi"))
+    async with engine(tmp_path, server) as run:
+        await run.say("hi")
+
+        def fail(descriptor: int) -> None:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        monkeypatch.setattr(os, "fdatasync", fail)
+        monkeypatch.setattr(os, "fsync", fail)
+        await run.session.submit("lost?")
+        await run.session.until_idle()
+        assert run.all(TurnEnded)[-1].reason == "failed"
+        await run.session.close()
+        assert run.all(LogFailed)
+        monkeypatch.undo()
+    assert (await reread(run)).history[0].text == "hi"

@@ -20,6 +20,7 @@ from tui_agent.context import ContextError
 from tui_agent.events import (
     Answer,
     Event,
+    LogFailed,
     ModelChanged,
     Notice,
     QueueChanged,
@@ -371,7 +372,10 @@ class Session:
         for chosen in (self._chosen, self._next):
             if chosen is not None:
                 await chosen.provider.close()
-        await self.context.close()
+        try:
+            await self.context.close()
+        except ContextError as error:
+            self.emit(LogFailed(str(error), error.ways))
         self._bus.close()
         await asyncio.to_thread(self.folder.remove_if_unused)
 
