@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 import re
 import threading
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES})
 """What systems say where a file cannot have a second name."""
 
-_HASHED_AT_ONCE = 4 << 20
-"""Bytes: each piece costs a change of threads."""
+_HASHED_AT_ONCE = 32 << 20
+"""Bytes: between two pieces the thread waits for its turn with the interpreter, which on a busy machine takes long."""
 
 
 def backups_of(path: Path) -> dict[int, Path]:
@@ -281,13 +282,17 @@ class Digest:
         self._join()
 
     def _take(self, source: Source, size: int) -> None:
+        if self._done >= size:
+            return
+        buffer = memoryview(mmap.mmap(-1, min(_HASHED_AT_ONCE, size - self._done)))
         with contextlib.suppress(OSError):
             while self._done < size and not self._stopped:
-                data = source.read(self._done, min(_HASHED_AT_ONCE, size - self._done))
-                if not data:
+                piece = buffer[: size - self._done]
+                got = os.preadv(source.descriptor, [piece], self._done)
+                if not got:
                     return
-                self._hash.update(data)
-                self._done += len(data)
+                self._hash.update(piece[:got])
+                self._done += got
 
     def _join(self) -> None:
         if self._thread is not None:
