@@ -177,14 +177,14 @@ class TuiAgent(App[int]):
 
     # --- other screens
 
-    def on_chat_screen_help_wanted(self) -> None:
+    def on_ladders_help_wanted(self) -> None:
         from tui_agent.ui.commands import listed
         from tui_agent.ui.help import HelpScreen  # not needed before the first frame
 
         commands = listed(self.session.commands if self.session is not None else ())
         self.push_screen(HelpScreen(self.keys, commands, self.keys.problems))
 
-    async def on_chat_screen_quit_wanted(self) -> None:
+    async def on_ladders_quit_wanted(self) -> None:
         await self.action_quit()
 
     # --- the end

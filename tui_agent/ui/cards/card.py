@@ -24,16 +24,17 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
-from textual.widgets import Static, TextArea
+from textual.widgets import Static
 
 from tui_agent import literal
-from tui_agent.events import Answer, Question
-from tui_agent.ui.terminal import NEW_LINE_KEYS
+from tui_agent.ui.cards.reply import ReplyLine
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
     from textual.timer import Timer
+
+    from tui_agent.events import Answer, Question
 
 ARMING = 0.5
 """Seconds for which a card that came to the front swallows its keys."""
@@ -49,47 +50,6 @@ class Choice:
 
     letter: str
     words: str
-
-
-class ReplyLine(TextArea):
-    """Words that belong to an answer. Enter gives them, Esc takes the line back."""
-
-    @dataclass
-    class Given(Message):
-        """The words are done."""
-
-        text: str
-
-    class Dropped(Message):
-        """The line was left with Esc."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, compact=True, highlight_cursor_line=False, tab_behavior="focus")
-        self.cursor_blink = False
-
-    def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """After the leader key a letter is no text."""
-        if getattr(self.screen, "leading", False):
-            return False
-        return super().check_consume_key(key, character)
-
-    async def _on_key(self, event: events.Key) -> None:
-        if event.key == "enter":
-            self.post_message(self.Given(self.text))
-        elif event.key == "escape":
-            self.post_message(self.Dropped())
-        elif event.key in NEW_LINE_KEYS:
-            self.insert("\n")
-        else:
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        event.prevent_default()
-        self.insert(literal.visible(event.text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
 class Card(Vertical, can_focus=True):
@@ -410,33 +370,3 @@ class Card(Vertical, can_focus=True):
 def _rows_of(text: Content, width: int) -> int:
     """Rows that a text takes at a width; none when it is empty."""
     return len(text.wrap(width)) if text.plain else 0
-
-
-class ChoiceCard(Card):
-    """One of several answers, in words; Up / Down and Enter, or the mouse. Typed words are an answer too."""
-
-    def choices(self) -> Sequence[Choice]:
-        return [Choice("", words) for words in self.question.choices]
-
-    def choose(self, choice: Choice) -> None:
-        self.answer(Answer("answer", note=choice.words))
-
-    def line_given(self, purpose: str, text: str) -> None:
-        if text.strip():
-            self.answer(Answer("answer", note=text))
-
-
-class TextCard(Card):
-    """A free answer."""
-
-    def choices(self) -> Sequence[Choice]:
-        return [Choice("e", "edit your answer"), Choice("n", "no answer")]
-
-    def choose(self, choice: Choice) -> None:
-        if choice.letter == "e":
-            self.open_line("answer", self.question.editable, "your answer")
-        else:
-            self.answer(Answer("dismissed"))
-
-    def line_given(self, purpose: str, text: str) -> None:
-        self.answer(Answer("answer", note=text))

@@ -21,7 +21,7 @@ def card_for(question: Question) -> Card:
     """The card of a question."""
     # cards are not needed before the first frame
     from tui_agent.ui.cards.approval import ApprovalCard
-    from tui_agent.ui.cards.card import ChoiceCard, TextCard
+    from tui_agent.ui.cards.plain import ChoiceCard, TextCard
 
     kinds: dict[str, type[Card]] = {"approval": ApprovalCard, "choice": ChoiceCard, "text": TextCard}
     return kinds[question.kind](question)

@@ -14,12 +14,12 @@
 
 It takes `Composer.Submitted`, `Dock.Chosen`, `Panel.Asked`, `Jump.Chosen` and the transcript's `CheckpointChosen` and
 `NewLines`; it posts `HelpWanted`, `QuitWanted` and `WayOut` to the app. The session comes late: until it is attached,
-words that were sent wait. It is a tower: `Keyed` (keys), `Asking` (commands), `Places` (inspector, jump card), this.
+words that were sent wait. It is a tower: `Keyed` (keys), `Asking` (commands), `Places` (inspector, jump card),
+`Ladders` (what ctrl+c and Esc mean), this.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -38,9 +38,8 @@ from tui_agent.ui.chat.completion import Completion, Files, matching_commands
 from tui_agent.ui.chat.hearing import Hearing
 from tui_agent.ui.chat.history import Draft
 from tui_agent.ui.chat.keep import Keep
-from tui_agent.ui.chat.places import Places
+from tui_agent.ui.chat.ladders import Ladders
 from tui_agent.ui.chat.queue import QueueLine
-from tui_agent.ui.chat.status import StatusLine
 from tui_agent.ui.commands import listed
 from tui_agent.ui.terminal import on_another_machine
 
@@ -58,10 +57,6 @@ if TYPE_CHECKING:
     from tui_agent.ui.chat.composer import Composer
     from tui_agent.ui.transcript.view import Transcript
 
-_AGAIN = 3.0
-"""Seconds within which a second ctrl+c quits."""
-_TWICE = 0.8
-"""Seconds within which a second Esc goes back."""
 _IDLE = 1.0
 """Seconds without a key after which a card may take the focus from an empty composer."""
 _KEEP_AFTER = 1.0
@@ -72,16 +67,10 @@ WAYS_OUT = ("Try again", "Begin a new session", "Use the demo model", "Quit")
 _OPENING = "opening"
 
 
-class ChatScreen(Places):
+class ChatScreen(Ladders):
     """The one screen of a conversation."""
 
     AUTO_FOCUS = "#composer"
-
-    class HelpWanted(Message):
-        """Show the keys."""
-
-    class QuitWanted(Message):
-        """End the program."""
 
     @dataclass
     class WayOut(Message):
@@ -91,7 +80,6 @@ class ChatScreen(Places):
 
     def __init__(self, keys: bindings.Keys, workspace: Path, tell: Emit) -> None:
         super().__init__(keys, tell)
-        self.status = StatusLine(id="status")
         self.dock = Dock(id="dock")
         self.queue_line = QueueLine(id="queue")
         self.key_line = footer.KeyLine(id="keys")
@@ -103,12 +91,8 @@ class ChatScreen(Places):
         self._early: list[QueuedPrompt] = []
         self._given = ""
         """The words that going back put into the composer."""
-        self._stopped = self._escaped = float("-inf")
         self.acts |= {
             "card": self._next_card,
-            "help": lambda: self._tell_app(self.HelpWanted()),
-            "quit": lambda: self._tell_app(self.QuitWanted()),
-            "bottom": lambda: self.action_scroll_chat("edge", 1),
         }
 
     def compose(self) -> ComposeResult:
@@ -261,7 +245,7 @@ class ChatScreen(Places):
         event.stop()
         if event.question.id == _OPENING:
             self.work(self.dock.settle(_OPENING), "cards")
-            self._tell_app(self.WayOut(event.answer.note))
+            self.tell_app(self.WayOut(event.answer.note))
         elif self.session is not None:
             self.work(self.session.answer(event.question.id, event.answer), "answer")
 
@@ -329,65 +313,7 @@ class ChatScreen(Places):
         if self._keep is not None:
             await self._keep.draft(Draft(self.composer.text, tuple(p.text for p in self.queue_line.prompts)))
 
-    # --- the ladders of ctrl+c and Esc, and other keys
-
-    def action_stop(self) -> None:
-        """Copy a selection; else stop what runs; else clear the draft; else, again, quit."""
-        chosen = self.get_selected_text() or self.composer.selected_text
-        now = time.monotonic()
-        if chosen:
-            self.clear_selection()
-            self.copy(chosen)
-        elif self.session is not None and self.session.busy:
-            self.work(self._cancel(), "cancel")
-        elif not self.composer.is_blank:
-            self.composer.take()
-            self.set_focus(self.composer)
-        elif now - self._stopped < _AGAIN:
-            self._tell_app(self.QuitWanted())
-        else:
-            self._stopped = now
-            self.notify("again to quit", markup=False, timeout=_AGAIN)
-
-    async def action_leave(self) -> None:
-        """Close what is on top; else stop what runs; else, twice, go back to a checkpoint."""
-        now = time.monotonic()
-        if self.completion.is_open:
-            self.completion.close()
-            self.show_keys()
-        elif self.jump is not None:
-            await self.close_jump()
-        elif self.panel is not None and self.panel.has_class("-over"):
-            await self.close_panel()
-        elif self.session is not None and self.session.busy:
-            self.work(self._cancel(), "cancel")
-        elif self.focused is not self.composer:
-            self.set_focus(self.composer)
-        elif now - self._escaped < _TWICE:
-            self._escaped = float("-inf")
-            await self.open_jump()
-        else:
-            self._escaped = now
-
-    async def _cancel(self) -> None:
-        if self.session is not None:
-            self.status.begin("stopping")
-            await self.session.cancel()
-            self.status.rest()
-            self.show_keys()
-
-    def action_scroll_chat(self, how: Literal["page", "edge"], step: int) -> None:
-        """Scroll the chat, or the preview that lies over it."""
-        view = self.jump.preview if self.jump is not None else self.transcript
-        match how, step:
-            case "page", -1:
-                view.scroll_page_up(animate=False)
-            case "page", _:
-                view.scroll_page_down(animate=False)
-            case _, -1:
-                view.action_scroll_home()
-            case _:
-                view.action_scroll_end()
+    # --- other keys
 
     def on_key(self, event: events.Key) -> None:
         """A printable key that nobody wanted is the composer's, also one that was on its way when the focus moved."""
@@ -471,6 +397,3 @@ class ChatScreen(Places):
         self.composer.styles.max_height = rows.composer
         self.completion.styles.max_height = max(1, rows.completion)
         self.dock.fit(max(layout.LEAST_CARD_ROWS, rows.card))
-
-    def _tell_app(self, message: Message) -> None:
-        self.app.post_message(message)

@@ -1,0 +1,38 @@
+"""The two plain questions: one of several answers, and a free one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui_agent.events import Answer
+from tui_agent.ui.cards.card import Card, Choice
+
+
+class ChoiceCard(Card):
+    """One of several answers, in words; Up / Down and Enter, or the mouse. Typed words are an answer too."""
+
+    def choices(self) -> Sequence[Choice]:
+        return [Choice("", words) for words in self.question.choices]
+
+    def choose(self, choice: Choice) -> None:
+        self.answer(Answer("answer", note=choice.words))
+
+    def line_given(self, purpose: str, text: str) -> None:
+        if text.strip():
+            self.answer(Answer("answer", note=text))
+
+
+class TextCard(Card):
+    """A free answer."""
+
+    def choices(self) -> Sequence[Choice]:
+        return [Choice("e", "edit your answer"), Choice("n", "no answer")]
+
+    def choose(self, choice: Choice) -> None:
+        if choice.letter == "e":
+            self.open_line("answer", self.question.editable, "your answer")
+        else:
+            self.answer(Answer("dismissed"))
+
+    def line_given(self, purpose: str, text: str) -> None:
+        self.answer(Answer("answer", note=text))

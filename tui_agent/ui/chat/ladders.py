@@ -1,0 +1,102 @@
+"""What ctrl+c and Esc mean, step by step, and how the chat is scrolled from everywhere."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Literal
+
+from textual.message import Message
+
+from tui_agent.ui.chat.places import Places
+from tui_agent.ui.chat.status import StatusLine
+
+if TYPE_CHECKING:
+    from tui_agent.events import Emit
+    from tui_agent.ui import bindings
+
+_AGAIN = 3.0
+"""Seconds within which a second ctrl+c quits."""
+_TWICE = 0.8
+"""Seconds within which a second Esc goes back."""
+
+
+class Ladders(Places):
+    """A screen on which one key does the nearest thing first."""
+
+    class HelpWanted(Message):
+        """Show the keys."""
+
+    class QuitWanted(Message):
+        """End the program."""
+
+    def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
+        super().__init__(keys, tell)
+        self.status = StatusLine(id="status")
+        self._stopped = self._escaped = float("-inf")
+        self.acts |= {
+            "help": lambda: self.tell_app(self.HelpWanted()),
+            "quit": lambda: self.tell_app(self.QuitWanted()),
+            "bottom": lambda: self.action_scroll_chat("edge", 1),
+        }
+
+    def tell_app(self, message: Message) -> None:
+        """Post a message to the app."""
+        self.app.post_message(message)
+
+    def action_stop(self) -> None:
+        """Copy a selection; else stop what runs; else clear the draft; else, again, quit."""
+        chosen = self.get_selected_text() or self.composer.selected_text
+        now = time.monotonic()
+        if chosen:
+            self.clear_selection()
+            self.copy(chosen)
+        elif self.session is not None and self.session.busy:
+            self.work(self._cancel(), "cancel")
+        elif not self.composer.is_blank:
+            self.composer.take()
+            self.set_focus(self.composer)
+        elif now - self._stopped < _AGAIN:
+            self.tell_app(self.QuitWanted())
+        else:
+            self._stopped = now
+            self.notify("again to quit", markup=False, timeout=_AGAIN)
+
+    async def action_leave(self) -> None:
+        """Close what is on top; else stop what runs; else, twice, go back to a checkpoint."""
+        now = time.monotonic()
+        if self.completion.is_open:
+            self.completion.close()
+            self.show_keys()
+        elif self.jump is not None:
+            await self.close_jump()
+        elif self.panel is not None and self.panel.has_class("-over"):
+            await self.close_panel()
+        elif self.session is not None and self.session.busy:
+            self.work(self._cancel(), "cancel")
+        elif self.focused is not self.composer:
+            self.set_focus(self.composer)
+        elif now - self._escaped < _TWICE:
+            self._escaped = float("-inf")
+            await self.open_jump()
+        else:
+            self._escaped = now
+
+    async def _cancel(self) -> None:
+        if self.session is not None:
+            self.status.begin("stopping")
+            await self.session.cancel()
+            self.status.rest()
+            self.show_keys()
+
+    def action_scroll_chat(self, how: Literal["page", "edge"], step: int) -> None:
+        """Scroll the chat, or the preview that lies over it."""
+        view = self.jump.preview if self.jump is not None else self.transcript
+        match how, step:
+            case "page", -1:
+                view.scroll_page_up(animate=False)
+            case "page", _:
+                view.scroll_page_down(animate=False)
+            case _, -1:
+                view.action_scroll_home()
+            case _:
+                view.action_scroll_end()
