@@ -1,0 +1,87 @@
+"""Whatever is drawn from foreign text: nothing in it acts, hides or turns a line around."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.content import Content
+
+from tests.support.hostile import NAMES, TEXTS, acts
+from tests.ui.fake import FakeContext
+from tui_agent.events import QueuedPrompt
+from tui_agent.messages.blocks import text_block
+from tui_agent.ui import bindings, footer, help, words
+from tui_agent.ui.cards.approval import diff_content
+from tui_agent.ui.chat import queue, status
+from tui_agent.ui.chat.completion import matching_files
+from tui_agent.ui.commands import Listed
+from tui_agent.ui.inspector.records import Records
+from tui_agent.ui.palette import _plain
+
+EVERY = (
+    {**TEXTS, **{f"name {name}": text for name, text in NAMES.items()}} if isinstance(NAMES, dict) else TEXTS
+)
+
+
+def _harmless(content: Content) -> None:
+    for line in content.plain.split("\n"):
+        assert not acts(line), line
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_no_line_of_the_screen_acts(name: str) -> None:
+    text = EVERY[name][:20_000]
+    facts = status.Facts(name=text, path=text, model=text, state="ready", trouble=text, total=1)
+    _harmless(status.line(facts, 200, 0.0))
+    prompts = [QueuedPrompt("p1", text)]
+    row = queue.line(prompts, paused=False, writing=False, starting=False, width=80)
+    assert row is not None
+    _harmless(row)
+    _harmless(diff_content(f"--- a/{text}\n+++ b/{text}\n+{text}"))
+    _harmless(help.page(bindings.resolve({}), [Listed("x", text)], [text], 80))
+    _harmless(footer.line([footer.Entry("^x g", "jump back", "a")], 80))
+    assert not acts(_plain(text))
+    assert all(candidate.label for candidate in matching_files("", [text or "x"]))
+    assert not acts(words.clock(text))
+
+
+async def test_rows_of_the_records_are_one_harmless_line_each() -> None:
+    context = FakeContext()
+    for text in EVERY.values():
+        context.say("user", text_block(text[:20_000]))
+        context.line(b"{", damaged=text[:2_000] or "empty")
+    tab = Records(context, writable=True)  # type: ignore[arg-type]
+    tab._records = context.records  # type: ignore[assignment]
+    for index in range(len(context.records)):
+        for cell in tab.cells(index):
+            if isinstance(cell, Content):
+                assert "\n" not in cell.plain
+                _harmless(cell)
+
+
+def test_a_path_is_shortened_only_where_it_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert words.short_path("/home/ann/work") == "~/work"
+    assert words.short_path("/home/anna/work") == "/home/anna/work"
+    assert words.short_path(str(Path.home())) == "~"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (2_100, "2.1 KB"),
+        (18_220, "18 KB"),
+        (3_000_000, "3.0 MB"),
+        (5 * 10**12, "5.0 TB"),
+    ],
+)
+def test_sizes_are_short(count: int, text: str) -> None:
+    assert words.size(count) == text
+
+
+def test_a_time_that_is_none_is_nothing() -> None:
+    for at in (None, "", "yesterday", "9999-99-99T00:00:00Z"):
+        assert words.clock(at) == ""
