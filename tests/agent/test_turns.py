@@ -308,6 +308,7 @@ async def test_cancel_in_the_middle_of_an_answer_keeps_what_was_shown(
         assert run.all(TurnEnded)[-1].reason == "cancelled"
         half, note = run.context.history[-2:]
         assert half.partial and half.text == "one two" and note.origin == "repair"
+        assert run.all(Weighed)[-1].total == run.context.token_count_with_pending
         await sound(run, server)
 
 
@@ -320,6 +321,7 @@ async def test_cancel_while_a_command_runs_gives_every_call_a_result(
         await run.until(ToolStarted, lambda e: bool(e.title))
         await run.session.cancel()
         assert [e.outcome for e in run.all(ToolEnded)] == ["cancelled", "cancelled"]
+        assert run.all(Weighed)[-1].total == run.context.token_count_with_pending
         await sound(run, server)
 
 

@@ -104,6 +104,8 @@ class Turn:
             error = f"{type(failure).__name__}: {failure}"
             raise
         finally:
+            if reason in ("cancelled", "failed"):
+                self._replies.weigh()  # what was kept of an unfinished step weighs too
             self._emit(TurnEnded(reason, self._step, time.monotonic() - started, error))
         return reason
 
