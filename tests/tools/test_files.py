@@ -78,7 +78,7 @@ async def test_lines_come_with_their_numbers(root: Path, reader: ReadFile, reads
     (root / "a.py").write_text("one\n\tTwo\n\nfour")
     output = await use(reader, path="a.py")
     assert output.content == "1\tone\n2\t\tTwo\n3\t\n4\tfour"
-    assert output.summary == "4 of 4 lines, 14 bytes"
+    assert output.summary == "14 bytes"
     assert output.meta == {"tool": "read_file", "read": ["a.py"], "changed": []}
     assert reads.known(root / "a.py")
 

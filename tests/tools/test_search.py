@@ -62,7 +62,7 @@ async def test_matches_come_with_path_and_line(root: Path, grep: Grep) -> None:
     plant(root, {"b.py": "x = 1\ny = 2\n", "a/c.py": "\n\nx = 3", "a.txt": "nothing"})
     output = await use(grep, pattern=r"^x = \d")
     assert output.content == "a/c.py:3:x = 3\nb.py:1:x = 1"
-    assert output.summary == "2 matches in 2 files"
+    assert output.summary == "2 in 2 files"
     assert output.meta == {"tool": "grep", "read": [], "changed": []}
     assert not output.error
 
@@ -218,7 +218,7 @@ async def test_a_flood_is_ended(root: Path, grep: Grep, monkeypatch: pytest.Monk
     output = await use(grep, pattern="hit")
     assert isinstance(output.content, str)
     assert "[the search was ended early: it found too much" in output.content
-    assert output.summary.startswith("more than ")
+    assert re.fullmatch(r"\d+\+ in 1 file", output.summary)
 
 
 async def test_a_pattern_that_is_none_is_explained(root: Path, grep: Grep) -> None:

@@ -121,7 +121,7 @@ class ReadFile:
         notes = _notes(decoded, first, last, total)
         return Output(
             "\n".join(filter(None, (shown, *notes))),
-            f"{last - first + 1 if total else 0} of {total} lines, {size_words(len(data))}",
+            size_words(len(data)) if first <= 1 and last >= total else f"{last - first + 1} of {total} lines",
             meta=self._meta(name),
         )
 

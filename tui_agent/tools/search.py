@@ -337,7 +337,8 @@ def _report(output: str, prefix: str, pattern: str, complete: bool) -> Output:
         rows.append(f"[the first {shown} of {count}; narrow the pattern, path or glob to see others]")
     if not total and complete:
         rows.append(f"no line matches {pattern!r}")
-    return Output("\n".join(rows), count if total else "no match", meta=_meta("grep"))
+    summary = f"{total}{'' if complete else '+'} in {files} file{'' if files == 1 else 's'}"
+    return Output("\n".join(rows), summary if total else "no match", meta=_meta("grep"))
 
 
 def _need(root: Path, path: Path, title: str, readable: Sequence[Path] = ()) -> Need:

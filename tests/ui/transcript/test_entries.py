@@ -21,6 +21,7 @@ from tui_agent.ui.transcript.entries import (
     Words,
     human_size,
     human_time,
+    short_time,
 )
 from tui_agent.ui.transcript.render import local_time
 
@@ -219,6 +220,15 @@ def test_sizes_in_words(count: int, text: str) -> None:
 )
 def test_durations_in_words(seconds: float, text: str) -> None:
     assert human_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(59.4, "59 s"), (59.6, "1m 0s"), (3599, "59m 59s"), (7260, "2h 1m"), (3_599_940, "999h 59m")],
+)
+def test_durations_in_a_column(seconds: float, text: str) -> None:
+    assert short_time(seconds) == text
+    assert len(text) <= 8
 
 
 def test_times_are_told_as_a_person_here_reads_them() -> None:

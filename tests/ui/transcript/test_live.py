@@ -66,6 +66,15 @@ async def test_a_call_goes_from_being_written_to_its_outcome_on_one_line(outcome
         assert host.rows[1:] == [""] * 5
 
 
+async def test_a_call_of_several_waits_for_its_turn() -> None:
+    async with running(60, 6, glyphs=ASCII) as host:
+        await host.feed(ToolUseDelta("a", "bash", 12), ToolUseDelta("b", "grep", 1200))
+        await host.feed(ReplyEnded("r", "tool_use", ""), ToolStarted("a", "bash", "make"))
+        assert host.rows[1].split() == ["grep", "waiting"]
+        await host.feed(TurnEnded("cancelled", 1, 1.0))
+        assert "no result" in host.rows[1]
+
+
 async def test_output_of_a_running_call_shows_when_it_is_opened_and_its_end_is_kept() -> None:
     async with running(60, 8, glyphs=ASCII) as host:
         await host.feed(ToolStarted("c", "bash", "make"))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from rich.cells import cell_len
 
 from tests.ui.transcript.host import Checkpoint, Lazy, answer, result, running, turns, use, words
 from tui_agent.events import (
@@ -57,10 +60,25 @@ async def test_a_turn_looks_like_a_conversation() -> None:
             "",
             "  I will look first.",
             "",
-            "+ read_file src/report.py 1-80     ok          2.1 KB     0.1 s",
-            "+ edit_file src/report.py          error        +6 -1 1 min 2 s",
+            "+ read_file src/report.py 1-80  ok              2.1 KB    0.1 s",
+            "+ edit_file src/report.py       error            +6 -1    1m 2s",
             *[""] * 5,
         ]
+
+
+@pytest.mark.parametrize("width", [44, 60, 78, 118])
+async def test_states_sizes_and_times_of_calls_are_in_columns(width: int) -> None:
+    summaries = ["", "exit 0", "2000 of 123456 lines", "PNG 1200x800, 日本語 " * 3, "+6 -1", "no match"]
+    async with running(width, 14, glyphs=ASCII) as host:
+        for number, summary in enumerate(summaries):
+            await host.feed(
+                ToolStarted(f"c{number}", "bash", "make " * number),
+                ended(f"c{number}", title="make " * number, summary=summary, seconds=number * 40.0),
+            )
+        rows = host.rows[: len(summaries)]
+        ends = {cell_len(row) for row in rows}
+        states = {cell_len(re.sub(r"\bok .*", "", row)) for row in rows}
+        assert (len(ends), len(states)) == (1, 1), rows
 
 
 async def test_a_history_opens_at_its_end_and_reads_only_that() -> None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tui_agent.context import Checkpoint
     from tui_agent.messages.blocks import Block, Message
 
-State = Literal["writing", "running", "asks", "ok", "error", "denied", "cancelled", "interrupted"]
-"""Where a tool call is. `writing`: the model still writes it; `asks`: it waits for a person; `interrupted`: it never
-came to a result."""
+State = Literal["writing", "waiting", "running", "asks", "ok", "error", "denied", "cancelled", "interrupted"]
+"""Where a tool call is. `writing`: the model still writes it; `waiting`: its turn has not come; `asks`: it waits for
+a person; `interrupted`: it never came to a result."""
 
 MAIN_ARGUMENTS = ("command", "path", "file_path", "pattern", "query", "url", "prompt", "name")
 """Arguments that tell most about a call, best first."""
@@ -128,7 +128,7 @@ class ToolCall(Entry):
 
     @property
     def foldable(self) -> bool:
-        return self.state != "writing"
+        return self.state not in ("writing", "waiting")
 
 
 @dataclass(eq=False, slots=True)
@@ -388,3 +388,12 @@ def human_time(seconds: float) -> str:
         return f"{rest} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def short_time(seconds: float) -> str:
+    """A duration in at most eight characters, up to 999 hours: `0.1 s`, `12 s`, `3m 12s`, `2h 5m`."""
+    if seconds < 59.5:
+        return human_time(seconds)
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s"

@@ -226,6 +226,10 @@ class Live:
             self._shown.put(Note("The answer was cut off here.", "warning"))
         if event.partial:
             self._close_reply()
+        for entry in self._reply:
+            if isinstance(entry, ToolCall) and entry.state == "writing":
+                entry.state, entry.size = "waiting", 0
+                self._shown.changed(entry)
         self._reply = []
 
     def _replace(self, answers: Sequence[Answer], text: str) -> Answer:
@@ -287,7 +291,7 @@ class Live:
         self._end_retry()
         self._close_reply()
         for call in list(self._calls.values()):
-            if call.state in ("running", "asks"):
+            if call.state in ("waiting", "running", "asks"):
                 call.state = "interrupted"
                 self._shown.changed(call)
         self._calls.clear()

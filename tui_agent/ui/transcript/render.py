@@ -27,6 +27,7 @@ from tui_agent.ui.transcript.entries import (
     Words,
     human_size,
     human_time,
+    short_time,
 )
 from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal
 from tui_agent.ui.transcript.paint import MARGIN, Part, beyond
@@ -42,9 +43,13 @@ _LEAST_ROOM = 8
 _GAP = 2
 _NARROW = 50
 """Cells below which a call's line leaves its time out."""
+_COLUMNS = ((72, 18), (_NARROW, 12), (0, 8))
+"""From how many cells on a call's summary has how many. One width for all calls keeps their lines in columns."""
+_TIME = 8
 _TITLE_CHARACTERS = 400
 _STATES = {
     "writing": ("writing", ".transcript--dim"),
+    "waiting": ("waiting", ".transcript--dim"),
     "running": ("running", ".transcript--busy"),
     "asks": ("asks you", ".transcript--busy"),
     "ok": ("ok", ".transcript--ok"),
@@ -166,13 +171,16 @@ class Parts:
     def _call_state(self, entry: ToolCall, width: int) -> Content:
         """State, size, time: the right end of a call's line."""
         word, style = _STATES[entry.state]
-        summary = one_line(entry.summary, 24) or (human_size(entry.size) if entry.size else "")
+        room = next(cells for least, cells in _COLUMNS if width >= least)
+        said = one_line(entry.summary[:_TITLE_CHARACTERS]) or (human_size(entry.size) if entry.size else "")
+        summary = _cut(literal(said), room, self._glyphs.more)
         seconds = entry.seconds
         if entry.state == "running":
             seconds = max(0.0, self._clock() - entry.started)
-        time = "" if seconds is None or width < _NARROW else human_time(seconds)
-        figures = f" {summary:>8} {time:>9}" if width >= _NARROW else f" {summary}"
-        return Content.styled(f"{word:<9}", style) + literal(figures, ".transcript--dim")
+        figures = literal(" " * (room - summary.cell_length + 1)) + summary
+        if width >= _NARROW:
+            figures += literal(f" {'' if seconds is None else short_time(seconds):>{_TIME}}")
+        return Content.styled(f"{word:<9}", style) + figures.stylize(".transcript--dim")
 
     def _fold(self, entry: Entry, label: str, said: str, text: str) -> Part:
         """A line that opens to more: label, a few words, the beginning of the text."""
