@@ -103,6 +103,17 @@ async def test_slash_filters_by_words_and_escape_shows_all_again(tmp_path: Path)
         await made.until(lambda: len(panel.tab.rows) == count, "all rows")
 
 
+async def test_what_is_typed_at_once_after_a_slash_is_the_filter_and_no_action(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made)
+        before = [record.id for record in made.session.context.records]
+        await made.type("/pepe json")
+        await made.settle()
+        assert (panel.tab._filter.value, made.chat.composer.text) == ("pepe json", "")
+        assert [record.id for record in made.session.context.records] == before
+        assert not made.chat.leading
+
+
 async def test_a_record_is_pinned_left_out_and_brought_back(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(160, 36)) as made:
         panel = await _open(made)

@@ -222,8 +222,11 @@ class Tab(Vertical):
         self.screen.set_focus(self._filter)
 
     def on_key(self, event: events.Key) -> None:
-        """A key that was on its way to the list when the filter took the focus."""
-        if self._filter.has_focus and event.is_printable and event.character:
+        """`/` opens the filter here, ahead of bindings: keys right behind it are words and no actions."""
+        if event.key == "slash" and self.screen.focused is not self._filter:
+            event.stop()
+            self.action_filter()
+        elif self.screen.focused is self._filter and event.is_printable and event.character:
             event.stop()
             self._filter.insert_text_at_cursor(event.character)
 
