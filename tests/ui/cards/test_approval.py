@@ -104,6 +104,7 @@ async def test_an_edited_command_is_shown_again_and_run_as_edited(tmp_path: Path
         await made.press("enter")
         await made.until(lambda: "$ rm -r build/tmp" in made.text and "as edited by you" in made.text)
         assert made.session.answers == []
+        assert "write a rule" not in made.text and "a rule would read" not in made.text
         await made.press("y")
         assert await _answer(made) == Answer("once", edited="rm -r build/tmp")
 

@@ -89,7 +89,7 @@ class ApprovalCard(Card):
             parts.append(
                 Content.styled(f"in {literal.one_line(words.short_path(question.place), 60)}", "$text-muted")
             )
-        if question.rule and not question.warning:
+        if question.rule and not question.warning and self._edited is None:
             parts.append(
                 Content.styled(f"a rule would read: {literal.one_line(question.rule, 60)}", "$text-muted")
             )
