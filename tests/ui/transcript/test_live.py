@@ -196,6 +196,7 @@ async def test_notices_repairs_and_another_model_are_lines() -> None:
             Notice("kept", "info"),
             Notice("careful", "warning"),
             Notice("broken", "error"),
+            ModelChanged("m", 2000, False),
             ModelChanged("large", 1, False),
         )
         assert host.rows[:5] == [

@@ -60,6 +60,7 @@ class Live:
         """What the open reply has put on the screen, in order."""
         self._calls: dict[str, ToolCall] = {}
         self._retry: Retry | None = None
+        self._model = ""
         self._questions: dict[str, events.Question] = {}
         self._trouble: set[str] = set()
         """What went wrong in this turn and was said."""
@@ -120,10 +121,13 @@ class Live:
             case events.Notice(text, level):
                 self._shown.put(Note(text, level))
             case events.SessionOpened():
+                self._model = event.model
                 for text in event.repaired:
                     self._shown.put(Note(text, "warning"))
             case events.ModelChanged(model):
-                self._shown.put(Note(f"The next turn asks {model}."))
+                if model != self._model:  # else its window came to be known
+                    self._shown.put(Note(f"The next turn asks {model}."))
+                self._model = model
             case _:
                 pass
 
