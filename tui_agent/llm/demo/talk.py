@@ -28,6 +28,10 @@ _MOST_SECTIONS = 400
 _MOST_WORDS_LISTED = 20
 
 
+_NOT_SAID = ("<", "(The answer above was cut off")
+"""How texts of the user's role begin that no person wrote."""
+
+
 def unknown(words: str) -> str:
     """The honest answer to words that fit no form."""
     said = " ".join(words.split())
@@ -146,10 +150,10 @@ def blocks(message: Mapping[str, Any]) -> list[Block]:
 
 
 def words_of(message: Mapping[str, Any]) -> str:
-    """What a person wrote in a message: its text, without the reminders that come in tags."""
+    """What a person wrote in a message: its text, without reminders in tags and notes on an answer cut off."""
     return "\n".join(_texts(message)) if message.get("role") == "user" else ""
 
 
 def _texts(message: Mapping[str, Any]) -> list[str]:
     found = (str(block.get("text", "")) for block in blocks(message) if block.get("type") == "text")
-    return [text for text in found if text.strip() and not text.lstrip().startswith("<")]
+    return [text for text in found if text.strip() and not text.lstrip().startswith(_NOT_SAID)]
