@@ -9,6 +9,7 @@ from textual import events
 
 from tests.support.hostile import TEXTS, acts
 from tests.ui.stage import stage
+from tui_agent.ui.chat.completion import Candidate, Word
 from tui_agent.ui.chat.history import Draft, append_history, write_draft
 from tui_agent.ui.chat.keep import HISTORY
 
@@ -81,6 +82,22 @@ async def test_tab_takes_a_command_that_wants_words(tmp_path: Path) -> None:
         await made.until(lambda: made.session.performed)
         assert made.session.performed == [("rename", "a", "new", "name")]
         await made.until(lambda: "a new name" in made.lines[0], "the new title")
+
+
+async def test_enter_takes_no_completion_of_a_word_that_has_grown_since(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        composer, completion = made.chat.composer, made.chat.completion
+        for key in ("enter", "tab"):
+            await made.type("/undo")
+            await made.until(
+                lambda: completion.word is not None and completion.word.typed == "undo", "the list"
+            )
+            # what a burst of keys leaves: the list is still that of its first ones
+            completion.offer(Word("command", "", 1), [Candidate("/clear", "/clear", "", True, ("clear",))])
+            composer._own_key(events.Key(key, None))
+            assert composer.text == ("" if key == "enter" else "/undo")
+        await made.settle()
+        assert made.session.performed == [("undo",)]
 
 
 async def test_arrows_choose_among_completions(tmp_path: Path) -> None:

@@ -111,11 +111,11 @@ class Composer(TextArea):
 
     def complete(self, candidate: Candidate) -> None:
         """Replace the word at the cursor by a candidate."""
-        word = self._completion.word
+        word = self.word()
         if word is not None:
             row, column = self.cursor_location
             self.replace(candidate.text, (row, max(0, column - word.length)), (row, column))
-            self._completion.close()
+        self._completion.close()
 
     async def _on_key(self, event: events.Key) -> None:
         self._last_key = self._clock()
@@ -152,6 +152,9 @@ class Composer(TextArea):
 
     def _completion_key(self, key: str) -> bool:
         candidate, word = self._completion.candidate, self._completion.word
+        if key in ("tab", "enter") and word != self.word():
+            self._completion.close()  # it was offered for a word that has grown since
+            return key == "tab"
         if key in ("up", "down"):
             self._completion.move(1 if key == "down" else -1)
         elif key == "tab" and candidate is not None:
