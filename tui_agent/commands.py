@@ -30,6 +30,8 @@ class Command:
     """One thing that can be asked. `argument` names what it takes (`""`: nothing), as shown in help.
 
     `names` are further slash names. `rewrites` marks the commands that change history: they run between turns.
+    `check`, with the same arguments, raises CommandError for what cannot work, so that no running turn is stopped
+    for it.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Command:
     argument: str = ""
     names: tuple[str, ...] = ()
     rewrites: bool = False
+    check: Callable[..., None] | None = None
 
     @property
     def words(self) -> str:

@@ -411,3 +411,22 @@ async def test_a_disk_that_confirms_nothing_is_said_and_the_session_still_closes
         assert run.all(LogFailed)
         monkeypatch.undo()
     assert (await reread(run)).history[0].text == "hi"
+
+
+@pytest.mark.parametrize(
+    "wrong", [("undo",), ("redo",), ("revert", "99"), ("revert",), ("restore", "context_9.jsonl")]
+)
+async def test_what_cannot_work_does_not_stop_a_turn(
+    tmp_path: Path, server: ScriptedServer, wrong: tuple[str, ...]
+) -> None:
+    hold = Hold()
+    server.script(Reply.text("one two").holding(hold))
+    async with engine(tmp_path, server) as run:
+        await run.session.submit("go")
+        await asyncio.wait_for(hold.reached.wait(), 10)
+        with pytest.raises(CommandError):
+            await run.session.perform(*wrong)
+        assert run.session.busy
+        hold.release.set()
+        await run.session.until_idle()
+        assert run.all(TurnEnded)[-1].reason == "end_turn"

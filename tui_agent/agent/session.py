@@ -222,6 +222,8 @@ class Session:
             if not command.rewrites:
                 return await command.perform(self, *arguments)
             self._writable()
+            if self.busy and command.check is not None:
+                command.check(self, *arguments)
             async with self.between_turns():
                 return await command.perform(self, *arguments)
         except ContextError as error:

@@ -17,10 +17,10 @@ _SIGN = {"exact": "", "reconciled": "≃", "estimated": "~"}
 def add_to(commands: Commands) -> None:
     """Add these commands to the list."""
     for command in (
-        Command("revert", revert, "CHECKPOINT", names=("rewind",), rewrites=True),
-        Command("undo", undo, rewrites=True),
-        Command("redo", redo, rewrites=True),
-        Command("restore", restore, "BACKUP", rewrites=True),
+        Command("revert", revert, "CHECKPOINT", names=("rewind",), rewrites=True, check=_can_revert),
+        Command("undo", undo, rewrites=True, check=_can_undo),
+        Command("redo", redo, rewrites=True, check=_can_redo),
+        Command("restore", restore, "BACKUP", rewrites=True, check=_can_restore),
         Command("clear", clear, rewrites=True),
         Command("pin", pin, "RECORD"),
         Command("unpin", unpin, "RECORD"),
@@ -33,12 +33,39 @@ def add_to(commands: Commands) -> None:
         commands.add(command)
 
 
-async def revert(session: Session, checkpoint: str) -> Outcome:
-    """Go back to before a checkpoint; what followed is kept as a backup"""
+def _number(checkpoint: str) -> int:
     try:
-        number = int(checkpoint)
+        return int(checkpoint)
     except ValueError:
         raise CommandError(f"{checkpoint!r} is not a checkpoint number") from None
+
+
+def _can_revert(session: Session, checkpoint: str) -> None:
+    try:
+        session.context.words_after(_number(checkpoint))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _can_undo(session: Session) -> None:
+    if not session.timeline.can_undo():
+        raise CommandError("there is nothing to undo")
+
+
+def _can_redo(session: Session) -> None:
+    if not session.timeline.can_redo():
+        raise CommandError("there is nothing to redo")
+
+
+def _can_restore(session: Session, backup: str) -> None:
+    names = [kept.name for kept in session.context.backups() if kept.exists]
+    if backup not in names:
+        raise CommandError(f"there is no backup {backup!r}; there are: {', '.join(names) or 'none'}")
+
+
+async def revert(session: Session, checkpoint: str) -> Outcome:
+    """Go back to before a checkpoint; what followed is kept as a backup"""
+    number = _number(checkpoint)
     try:
         travelled = await session.timeline.revert(number)
     except ValueError as error:
