@@ -126,6 +126,8 @@ async def test_a_retry_counts_down_on_one_line_and_says_what_it_was() -> None:
         ]
         await host.feed(TextDelta("here"))
         assert host.rows[1] == "! asked again (3 of 5): cut"
+        await host.feed(RetryWaiting(2, 5, 3.0, "cut"), TurnEnded("cancelled", 1, 1.0))
+        assert "! stopped before an answer (2 of 5): cut" in host.rows
 
 
 async def test_a_dropped_reply_is_one_line_that_opens_to_what_was_shown() -> None:

@@ -149,13 +149,14 @@ class Failure(Entry):
 
 @dataclass(eq=False, slots=True)
 class Retry(Entry):
-    """The request is sent again in `seconds`; `over` once it was."""
+    """The request is sent again in `seconds`; `over` once it was; `stopped` if no answer was waited for."""
 
     attempt: int
     attempts: int
     seconds: float
     reason: str
     over: bool = False
+    stopped: bool = False
 
 
 @dataclass(eq=False, slots=True)

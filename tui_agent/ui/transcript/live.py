@@ -292,6 +292,8 @@ class Live:
         self._shown.put(Failure(message, ways))
 
     def _turn_ended(self, event: events.TurnEnded) -> None:
+        if self._retry is not None:
+            self._retry.stopped = event.reason == "cancelled"
         self._end_retry()
         self._close_reply()
         for call in list(self._calls.values()):

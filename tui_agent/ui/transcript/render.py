@@ -97,6 +97,8 @@ class Parts:
                 return self._said(entry.text, entry.ways, ".transcript--error", "!")
             case Retry():
                 when = "asked again" if entry.over else f"asking again in {human_time(entry.seconds)}"
+                if entry.stopped:
+                    when = "stopped before an answer"
                 text = f"{when} ({entry.attempt} of {entry.attempts}): {entry.reason}"
                 return self._said(text, (), ".transcript--dim" if entry.over else ".transcript--busy", "!")
             case _:
