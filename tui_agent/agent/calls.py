@@ -7,7 +7,7 @@ import base64
 import binascii
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
@@ -44,11 +44,11 @@ class Redacting(Protocol):
 
 @dataclass(slots=True)
 class _Running:
-    """A call on its way. `explained`: a person refused it and said why."""
+    """A call on its way. `started`: when it began to run, if it did. `explained`: a person refused it and said why."""
 
     call: Call
     title: str = ""
-    started: float = field(default_factory=time.monotonic)
+    started: float | None = None
     explained: bool = False
 
 
@@ -210,7 +210,7 @@ class Calls:
 
     async def _store(self, running: _Running, output: Output, outcome: Outcome) -> None:
         call = running.call
-        seconds = time.monotonic() - running.started
+        seconds = time.monotonic() - running.started if running.started is not None else 0.0
         content, text, size = await self._content(output)
         meta = {**output.meta, "tool": call.tool, "outcome": outcome, "ms": round(seconds * 1000)}
         if running.title:

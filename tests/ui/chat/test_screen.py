@@ -116,6 +116,22 @@ async def test_going_back_shows_the_chat_as_it_was_and_gives_the_words_back(tmp_
         assert "^x u undo" in made.lines[-1]
 
 
+async def test_a_second_enter_of_a_jump_does_not_send_the_words_that_came_back(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        clock = [100.0]
+        made.chat.composer._clock = lambda: clock[0]
+        await made.press("f6")
+        await made.until(lambda: made.chat.jump is not None)
+        await made.press("enter")
+        await made.until(lambda: not made.chat.composer.is_blank)
+        words = made.chat.composer.text
+        await made.press("enter")
+        assert made.chat.composer.text == words
+        clock[0] += 1
+        await made.press("enter")
+        assert made.chat.composer.is_blank
+
+
 async def test_words_of_a_jump_do_not_overwrite_a_draft(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.type("draft")

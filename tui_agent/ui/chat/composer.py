@@ -25,6 +25,9 @@ from tui_agent.ui.terminal import NEW_LINE_KEYS
 if TYPE_CHECKING:
     from textual import events
 
+SETTLING = 0.5
+"""Seconds in which Enter does not send words that were put here unasked: it was pressed for what came before."""
+
 
 class Composer(TextArea):
     """Where a person writes."""
@@ -68,6 +71,7 @@ class Composer(TextArea):
         self._completion = completion
         self._clock = clock
         self._last_key = float("-inf")
+        self._offered = float("-inf")
 
     def idle(self, seconds: float) -> bool:
         """True when no key came for so long."""
@@ -88,6 +92,11 @@ class Composer(TextArea):
         """Make `text` the draft, the cursor at its end."""
         self.text = literal.visible(text)
         self.move_cursor(self.document.end)
+
+    def offer(self, text: str) -> None:
+        """Make `text` the draft, unasked: an Enter that was on its way does not send it."""
+        self.put(text)
+        self._offered = self._clock()
 
     def add(self, text: str) -> None:
         """Put `text` where the cursor is."""
@@ -172,6 +181,8 @@ class Composer(TextArea):
         return True
 
     def _enter(self) -> None:
+        if self._clock() - self._offered < SETTLING:
+            return
         row, column = self.cursor_location
         if column and self.document.get_line(row)[column - 1] == "\\":
             self.replace("\n", (row, column - 1), (row, column))

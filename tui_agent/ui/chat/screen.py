@@ -202,7 +202,7 @@ class ChatScreen(Ladders):
         self._given = ""
         if event.words and event.op == "revert":
             if self.composer.is_blank:
-                self.composer.put(event.words)
+                self.composer.offer(event.words)
                 self._given = self.composer.text
             else:
                 self.composer.past.add(event.words)
