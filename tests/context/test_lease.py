@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -212,3 +214,38 @@ def test_a_takeover_that_was_killed_halfway_is_cleared_away(tmp_path: Path) -> N
         os.utime(tmp_path / name, (1, 1))
     Lease(tmp_path / "lock").acquire()
     assert not (tmp_path / "lock.held.takeover").exists()
+
+
+_ORPHANED = """
+import os, sys
+from pathlib import Path
+from tui_agent.context.lease import Lease
+Lease(Path(sys.argv[1])).acquire()
+if os.fork():
+    os._exit(0)
+sys.stdin.read()
+"""
+
+
+def test_a_lock_that_a_killed_holder_left_to_its_child_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, pause = threading.Event(), time.sleep
+
+    def sleep(seconds: float) -> None:
+        waiting.set()
+        pause(seconds)
+
+    monkeypatch.setattr("tui_agent.context.lease.time.sleep", sleep)
+    lock = tmp_path / "lock"
+    holder = subprocess.Popen([sys.executable, "-c", _ORPHANED, str(lock)], stdin=subprocess.PIPE)
+    assert holder.wait(30) == 0
+    assert holder.stdin is not None
+    lease = Lease(lock)
+    with ThreadPoolExecutor(1) as pool:
+        taken = pool.submit(lease.acquire)
+        assert waiting.wait(30)
+        holder.stdin.close()
+        taken.result(30)
+    assert lease.held
+    lease.release()
