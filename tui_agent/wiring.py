@@ -322,7 +322,9 @@ async def _settle_in(session: Session) -> list[str]:
         await context.hold()
         return repaired + await session.mend()
     except LogBusy as error:
-        session.read_only = str(error)
+        session.read_only = (
+            f"the session can only be read here: {error.who} writes it. Close it there to go on"
+        )
     except ContextError as error:
         session.read_only = f"the session can only be read: {error}"
     session.emit(Notice(session.read_only, "warning", "session"))

@@ -51,14 +51,13 @@ class Holder:
 
 
 class LogBusy(ContextError):
-    """Another process writes this session. `holder` says which."""
+    """Another process writes this session. `holder` says which, `who` in words."""
 
     def __init__(self, holder: Holder) -> None:
         who = f"process {holder.pid} on {holder.host}" if holder.pid else "another process"
         since = f" since {holder.since}" if holder.since else ""
-        super().__init__(
-            f"The session is open for writing by {who}{since}. Close it there, or open read-only."
-        )
+        self.who = f"{who}{since}"
+        super().__init__(f"The session is open for writing by {self.who}. Close it there, or open read-only.")
         self.holder = holder
 
 
