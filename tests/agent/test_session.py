@@ -120,7 +120,6 @@ from tests.support.server import ScriptedServer
 async def main():
     server = ScriptedServer(); server.url = sys.argv[2]
     async with engine(Path(sys.argv[1]), server, allow=["bash:sleep *"]) as run:
-        run.hear_ = run.hear
         await run.session.submit("sleep")
         from tui_agent.events import ToolStarted
         await run.until(ToolStarted, lambda e: bool(e.title))

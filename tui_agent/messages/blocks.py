@@ -16,16 +16,14 @@ Block = dict[str, Any]
 
 Role = Literal["user", "assistant"]
 
-Origin = Literal["tool", "summary", "injection", "dmail", "checkpoint", "background", "repair"]
-"""Who wrote a record of role `user` when it was not a person (design 3.1)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of the projected history.
 
     `content` is always a list of blocks (a bare string on disk is one text block). `id` names the record it
-    came from. `origin` is None for a person's words and the model's answers. `model` names who answered.
+    came from. `origin` is None for a person's words and the model's answers, else who wrote it: tool, summary,
+    injection, dmail, checkpoint, background, repair, or another program's word. `model` names who answered.
     """
 
     role: Role

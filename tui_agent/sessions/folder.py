@@ -6,7 +6,6 @@
         session.toml         title, workspace, pinned backups, where it was forked from
         draft.json           unsent words
         blobs/  outputs/     media and long outputs, by hash
-        agents/              sub-agents, each with a folder like this one
         lock                 who writes
 
 Losing session.toml loses what stands in it and nothing else: a broken one is reported in `Meta.damage`, and kept as
@@ -70,7 +69,6 @@ class SessionFolder:
         self.events_path = self.path / "events.jsonl"
         self.draft_path = self.path / "draft.json"
         self.lock_path = self.path / LOCK
-        self.agents = self.path / "agents"
 
     @classmethod
     def create(
