@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tui_agent.agent.session import Session
     from tui_agent.events import Event
     from tui_agent.settings.schema import Settings
+    from tui_agent.ui.chat.ladders import Ladders
+    from tui_agent.ui.over import Over
 
 _HANGUP_S = 1.5
 """Seconds for closing the session after the terminal is gone."""
@@ -95,6 +97,7 @@ class TuiAgent(App[int]):
         self._opener = opener or self._open_with_engine
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._listening = asyncio.Event()
+        self._places: dict[str, Callable[[], Awaitable[None] | None]] = {"help": self._show_help}
         self._chat = ChatScreen(self.keys, wanted.workspace, self._events.put_nowait)
         self.farewell = ""
         # before the app runs: a theme that is set later makes every style sheet be read again
@@ -177,7 +180,15 @@ class TuiAgent(App[int]):
 
     # --- other screens
 
-    def on_ladders_help_wanted(self) -> None:
+    async def on_ladders_screen_wanted(self, event: Ladders.ScreenWanted) -> None:
+        done = self._places[event.name]()
+        if done is not None:
+            await done
+
+    def on_over_left(self, event: Over.Left) -> None:
+        self._chat.act(event.action)
+
+    def _show_help(self) -> None:
         from tui_agent.ui.commands import listed
         from tui_agent.ui.help import HelpScreen  # not needed before the first frame
 

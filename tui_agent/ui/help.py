@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui_agent import literal
 from tui_agent.ui.bindings import ACTIONS, Action, Keys, short
+from tui_agent.ui.over import Over
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -73,15 +73,16 @@ def _keys_of(action: Action, keys: Keys) -> str:
     return "  ".join(shown)
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Over):
     """The page over the chat. Esc, q, F1 or ? close it; arrows, PgUp and PgDn scroll it."""
 
+    ACTION = "help"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1,question_mark,enter", "dismiss", "Close", show=False),
+        Binding("q,question_mark,enter", "leave", "Close", show=False),
     ]
 
     def __init__(self, keys: Keys, commands: Sequence[Listed], problems: Sequence[str] = ()) -> None:
-        super().__init__()
+        super().__init__(keys)
         self._what = (keys, commands, problems)
         self._page = Static(markup=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
@@ -23,8 +24,11 @@ _TWICE = 0.8
 class Ladders(Places):
     """A screen on which one key does the nearest thing first."""
 
-    class HelpWanted(Message):
-        """Show the keys."""
+    @dataclass
+    class ScreenWanted(Message):
+        """Open the place of that name over the chat."""
+
+        name: str
 
     class QuitWanted(Message):
         """End the program."""
@@ -34,7 +38,7 @@ class Ladders(Places):
         self.status = StatusLine(id="status")
         self._stopped = self._escaped = float("-inf")
         self.acts |= {
-            "help": lambda: self.tell_app(self.HelpWanted()),
+            "help": lambda: self.tell_app(self.ScreenWanted("help")),
             "quit": lambda: self.tell_app(self.QuitWanted()),
             "bottom": lambda: self.action_scroll_chat("edge", 1),
         }

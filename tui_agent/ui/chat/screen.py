@@ -13,7 +13,7 @@
       KeyLine                         what can be pressed now
 
 It takes `Composer.Submitted`, `Dock.Chosen`, `Panel.Asked`, `Jump.Chosen` and the transcript's `CheckpointChosen` and
-`NewLines`; it posts `HelpWanted`, `QuitWanted` and `WayOut` to the app. The session comes late: until it is attached,
+`NewLines`; it posts `ScreenWanted`, `QuitWanted` and `WayOut` to the app. The session comes late: until it is attached,
 words that were sent wait. It is a tower: `Keyed` (keys), `Asking` (commands), `Places` (inspector, jump card),
 `Ladders` (what ctrl+c and Esc mean), this.
 """

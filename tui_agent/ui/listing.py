@@ -1,0 +1,161 @@
+"""A place that is one list: sessions, settings, themes, models, connections.
+
+    Listing
+      .title     what is listed, and what the filter holds
+      Rows
+      Filter     while rows are filtered
+      .detail    more about the row under the cursor
+      KeyLine    what can be pressed
+
+A subclass says what its rows are (`load`), what Enter does (`choose`), what a row's detail is (`about`) and which
+letters do what (`offered`: each names an `action_...` of the subclass). `/` filters, Up and Down move, Enter chooses,
+Esc takes the filter back and then closes. Letters act as on the inspector's tabs, and each can be clicked below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from tui_agent.ui import footer
+from tui_agent.ui.inspector.tab import Filter, Key
+from tui_agent.ui.over import Over
+from tui_agent.ui.rows import Rows
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.widgets import Input
+
+    from tui_agent.ui.bindings import Keys
+
+
+class Listing(Over):
+    """A list over the chat. `title` stands in its first line, `empty` where there are no rows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Filter", show=False)]
+
+    def __init__(self, keys: Keys, title: str, *, empty: str) -> None:
+        super().__init__(keys)
+        self.rows = Rows(empty=empty, id="rows")
+        self.words = Filter()
+        self._title = title
+        self._head = Static(classes="title", markup=False)
+        self._detail = Static(classes="detail", markup=False)
+        self._line = footer.KeyLine(id="keys")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="listing"):
+            yield self._head
+            yield self.rows
+            yield self.words
+            yield self._detail
+            yield self._line
+
+    def on_mount(self) -> None:
+        self.words.display = False
+        self.headline()
+        self.load()
+        self.refresh_keys()
+        self.set_focus(self.rows)
+
+    # --- what a place says
+
+    def load(self) -> None:
+        """Fill `rows`, now or when a worker has read them."""
+        raise NotImplementedError
+
+    def choose(self, index: int) -> None:
+        """Enter, or a double click, on a row."""
+        raise NotImplementedError
+
+    def about(self, index: int) -> Content:
+        """More about a row, below the list; empty for nothing."""
+        return Content("")
+
+    def offered(self) -> Sequence[Key]:
+        """The letters of the row under the cursor; the first ones stay longest when it is narrow."""
+        return ()
+
+    # --- its looks
+
+    def headline(self, more: str = "") -> None:
+        """The first line: the title and, dim, what is said about it."""
+        parts = [Content.styled(f" {self._title} ", "bold $text-primary")]
+        if more:
+            parts.append(Content.styled(f" {more}", "$text-muted"))
+        self._head.update(Content("").join(parts))
+
+    def refresh_keys(self) -> None:
+        """Show the keys and the detail of the row under the cursor."""
+        self._line.show([*self._entries(), footer.Entry("Esc", "close", "screen.leave", right=True, rank=0)])
+        detail = self.about(self.rows.cursor) if self.rows.cursor >= 0 else Content("")
+        self._detail.update(detail)
+        self._detail.display = bool(detail.plain)
+
+    def _entries(self) -> list[footer.Entry]:
+        entries = [
+            footer.Entry(key.key, key.words, f"screen.{key.action}", rank=rank)
+            for rank, key in enumerate(self.offered(), start=1)
+        ]
+        return [*entries, footer.Entry("/", "filter", "screen.filter", rank=9)]
+
+    # --- what happens
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self.refresh_keys()
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.choose(event.index)
+
+    def action_filter(self) -> None:
+        """Filter the rows by words."""
+        self.words.display = True
+        self.set_focus(self.words)
+
+    def action_leave(self) -> None:
+        """Take the filter back; else close."""
+        if self.words.display:
+            self._unfilter()
+        else:
+            self.leave()
+
+    def _unfilter(self) -> None:
+        self.words.clear()
+        self.words.display = False
+        self.filtered("")
+        self.set_focus(self.rows)
+
+    def filtered(self, words: str) -> None:
+        """The filter holds these words now."""
+        self.rows.filter(words or None)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.filtered(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.set_focus(self.rows)
+
+    def on_filter_left(self, event: Filter.Left) -> None:
+        event.stop()
+        self._unfilter()
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter of `offered`; else a key of the table."""
+        if self.focused is not self.words:
+            for key in self.offered():
+                if event.character == key.key and event.is_printable:
+                    event.stop()
+                    # by way of the app, where the keys pressed before it are still on their way as bindings
+                    self.app.call_later(self.run_action, key.action)
+                    return
+        super().on_key(event)
