@@ -9,6 +9,7 @@ arrived, so an answer looks the same when it is streamed and when it is read fro
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,8 @@ class Chunk:
     `gap`: a blank row stands before it. `start`: the number of its first list item, if it goes on with a list.
     `indent`: cells it is moved right (the rest of something nested that was cut). `table`: the table it is a part
     of. `body`: it goes on with that table; its source repeats the head, which is not shown again. `closed`: nothing
-    is added any more. `links`: the link definitions of the whole source. `part` belongs to whoever lays it out.
+    is added any more. `links`: the link definitions of the whole source. `starts`: where in the whole source each of
+    its lines begins. `part` belongs to whoever lays it out.
     """
 
     source: str
@@ -59,6 +61,7 @@ class Chunk:
     body: bool = False
     closed: bool = True
     links: list[str] = field(default_factory=list)
+    starts: Sequence[int] = ()
     part: Part | None = None
 
 
@@ -83,6 +86,10 @@ class _Open:
     """A list's kind of mark, and the number of its newest item."""
     table: Table | None = None
     body: bool = False
+    starts: list[int] = field(default_factory=list)
+    """Where in the whole source each line begins."""
+    head_starts: list[int] = field(default_factory=list)
+    """The same of the lines that the next chunk repeats."""
 
     def next(self) -> _Open:
         """The chunk that goes on with the same block."""
@@ -96,6 +103,8 @@ class _Open:
             number=self.number,
             table=self.table,
             body=self.table is not None,
+            starts=list(self.head_starts) if head else [],
+            head_starts=self.head_starts,
         )
 
 
@@ -110,6 +119,8 @@ class Splitter:
         self._came: list[str] = []
         self._links: list[str] = []
         self._rest = ""
+        self._at = 0
+        """Where in the source the line begins that is taken next."""
         self._open = _Open()
 
     @classmethod
@@ -140,7 +151,9 @@ class Splitter:
         lines = (self._rest + text).split("\n")
         self._rest = lines.pop()
         for line in lines:
-            self._take(self._shortened(line))
+            left = self._shortened(line)
+            self._take(left)
+            self._at += len(left) + 1
         self._rest = self._shortened(self._rest)
 
     def finish(self) -> None:
@@ -160,6 +173,7 @@ class Splitter:
         while len(line) > CHARACTERS:
             at = line.rfind(" ", CHARACTERS // 2, CHARACTERS) + 1 or CHARACTERS
             self._take(line[:at])
+            self._at += at
             line = line[at:]
         return line
 
@@ -172,6 +186,7 @@ class Splitter:
         if not bare:
             if block.text and (not block.blank or block.kind == "code"):
                 block.text += "\n"
+                block.starts.append(self._at)
                 block.blank = True
             return
         if block.text and self._ends(line, bare):
@@ -182,6 +197,7 @@ class Splitter:
         elif block.kind == "paragraph" and self._heads_a_table(line):
             last = block.text.rstrip("\n").rpartition("\n")[2]
             block.kind, block.head, block.lines = "table", f"{last}\n{line}\n", -1
+            block.head_starts = [block.starts[-1], self._at]
         if block.kind == "list":
             self._watch_fence(line)
         if _LINK.match(line):
@@ -198,9 +214,10 @@ class Splitter:
             block = self._open
             if block.kind == "list":
                 block.indent = len(line) - len(line.lstrip(" "))
-        if block.indent:
-            line = line[min(block.indent, len(line) - len(line.lstrip(" "))) :]
+        cut = min(block.indent, len(line) - len(line.lstrip(" ")))
+        line = line[cut:]
         block.text += line + "\n"
+        block.starts.append(self._at + cut)
         block.lines += 1
         block.blank = False
 
@@ -209,6 +226,7 @@ class Splitter:
         block = self._open
         if fence := _FENCE.match(line):
             block.kind, block.fence, block.head, block.lines = "fence", fence[1], line + "\n", -1
+            block.head_starts = [self._at]
         elif _HEADING.match(line) or _RULE.match(line):
             block.kind = "line"
         elif item := _ITEM.match(line):
@@ -285,6 +303,7 @@ class Splitter:
         block, bare = self._open, line.strip()
         if bare.startswith(block.fence) and not bare.strip(block.fence[0]) and not line.startswith("    "):
             block.text += line + "\n"
+            block.starts.append(self._at)
             self._emit()
             return
         if block.lines >= CODE_LINES:
@@ -297,7 +316,10 @@ class Splitter:
         block = self._open
         if not text.strip() or (text == block.head and (block.body or block.kind == "fence")):
             return None
-        return Chunk(text, block.gap, block.start, block.indent, block.table, block.body, closed, self._links)
+        starts = [*block.starts, self._at]
+        return Chunk(
+            text, block.gap, block.start, block.indent, block.table, block.body, closed, self._links, starts
+        )
 
     def _emit(self) -> None:
         """The open block is finished."""
