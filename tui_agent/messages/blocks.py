@@ -23,7 +23,7 @@ class Message:
 
     `content` is always a list of blocks (a bare string on disk is one text block). `id` names the record it
     came from. `origin` is None for a person's words and the model's answers, else who wrote it: tool, summary,
-    injection, dmail, checkpoint, background, repair, or another program's word. `model` names who answered.
+    injection, dmail, checkpoint, background, command, repair, or another program's word. `model` names who answered.
     """
 
     role: Role

@@ -26,6 +26,7 @@ def add_to(commands: Commands) -> None:
         Command("status", status),
         Command("permissions", permissions),
         Command("todo", todo),
+        Command("run", run, "COMMAND"),
     ):
         commands.add(command)
 
@@ -169,3 +170,17 @@ async def todo(session: Session) -> Outcome:
         "\n".join(item.line() for item in items) or "the todo list is empty",
         {"items": [{"text": item.text, "status": item.status} for item in items]},
     )
+
+
+async def run(session: Session, *words: str) -> Outcome:
+    """Run a command yourself; what it prints goes into the context (!COMMAND too)"""
+    command = " ".join(words)
+    if not command.strip():
+        raise CommandError("usage: /run COMMAND, or !COMMAND")
+    if session.read_only:
+        raise CommandError(session.read_only)
+    if session.errand is None:
+        raise CommandError("this session has no shell")
+    await session.errand.run(command)
+    session.weigh()
+    return Outcome()
