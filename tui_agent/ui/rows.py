@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from textual import events
     from textual.timer import Timer
 
+_NEAR = 500
+"""Rows on both sides among which the one under the cursor is looked for when the rows change."""
+
 Model = Callable[[int], Cell | Sequence[Cell]]
 """Gives the cells of the row with that index; asked for rows on the screen only."""
 
@@ -254,7 +257,7 @@ class Rows(ScrollView, can_focus=True):
         )
 
     def _again(self, index: int) -> int:
-        """Where the row that was at `index` is now: looked for outwards from there."""
+        """Where the row that was at `index` is now: looked for outwards from there, not very far."""
         length = self._sieve.length
         if not length:
             return -1
@@ -403,7 +406,7 @@ class Rows(ScrollView, can_focus=True):
 def _outwards(start: int, length: int) -> Iterator[int]:
     """`start`, then its neighbours on both sides, ever farther."""
     yield start
-    for distance in range(1, length):
+    for distance in range(1, min(length, _NEAR)):
         if start + distance < length:
             yield start + distance
         if start - distance >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable
 from time import perf_counter
@@ -16,7 +17,7 @@ class Sieve:
     def __init__(self, length: int = 0) -> None:
         self.length = length
         self._wanted: Callable[[int], bool] | None = None
-        self._found: list[int] = []
+        self._found = array("I")
         self._looked = 0
 
     def __len__(self) -> int:
@@ -40,7 +41,7 @@ class Sieve:
 
     def again(self) -> None:
         """Look at every row anew."""
-        self._found, self._looked = [], 0
+        self._found, self._looked = array("I"), 0
 
     def look(self) -> bool:
         """Look at rows for a slice of time; returns whether any was found."""
