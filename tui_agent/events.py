@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from tui_agent.messages.blocks import Block
 
 Level = Literal["info", "warning", "error"]
 
@@ -71,6 +74,7 @@ class QueuedPrompt:
     id: str
     text: str
     when: Literal["step", "turn"] = "step"
+    images: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,7 @@ class TurnStarted(Event):
     checkpoint: str
     number: int
     prompt: str
+    images: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,14 +332,15 @@ class Rotated(Event):
     """The history was rewritten in one step; the old file is `backup`. Whoever shows the history reads it anew.
 
     `op`: revert, clear, restore, undo, redo, prompt, compaction, edit; or reload, without a backup: another program had
-    changed the file, and it was read again. `words` are the user's words of the
-    checkpoint reverted to, for the composer.
+    changed the file, and it was read again. `words` and `images` are what a person
+    said at the checkpoint reverted to, for the composer.
     """
 
     op: str
     backup: str
     records: int
     words: str = ""
+    images: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

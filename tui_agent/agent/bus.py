@@ -19,7 +19,19 @@ TRACE_BYTES = 8 * 1024 * 1024
 
 _UNTRACED = (TextDelta, ThinkingDelta, ToolProgress, ToolUseDelta)
 _BODIES = frozenset(
-    {"text", "body", "diff", "prompt", "prompts", "arguments", "editable", "value", "words", "title"}
+    {
+        "text",
+        "body",
+        "diff",
+        "prompt",
+        "prompts",
+        "arguments",
+        "editable",
+        "value",
+        "words",
+        "title",
+        "images",
+    }
 )
 """Fields that hold words or file contents: the trace keeps only their length."""
 

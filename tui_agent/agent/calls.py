@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from tui_agent.agent import pictures
 from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
 from tui_agent.messages.blocks import Block, text_block, tool_result
 from tui_agent.messages.shorten import shorten
@@ -78,7 +77,7 @@ class Calls:
         self._blobs = blobs
         self._emit = emit
         self._redact = redact
-        self._redacting = redacting
+        self.redacting = redacting
 
     async def settle(self, calls: Sequence[Call]) -> bool:
         """Bring every call to its result, each appended as it arrives.
@@ -193,7 +192,7 @@ class Calls:
         return output, "error" if output.error else "ok"
 
     async def _called(self, tool: Tool, arguments: Mapping[str, Any], call: str) -> Output:
-        shown = self._redacting()
+        shown = self.redacting()
 
         def progress(text: str) -> None:
             if visible := shown.feed(text):
@@ -241,22 +240,23 @@ class Calls:
     async def _content(self, output: Output) -> tuple[str | list[Block], str, int]:
         """What is stored for the model, its text for the screen, and the size of the full text in bytes."""
         if isinstance(output.content, str):
-            text, size = await self._capped(output.content)
+            text, size = await self.capped(output.content)
             return text, text, size
         blocks, texts, total = [], [], 0
         for block in output.content:
             if block.get("type") == "text":
-                text, size = await self._capped(str(block.get("text", "")))
+                text, size = await self.capped(str(block.get("text", "")))
                 blocks.append(text_block(text))
                 texts.append(text)
             else:
-                block, size = await self._kept(block)
+                block, size = await pictures.keep(self._blobs, block)
                 blocks.append(block)
                 texts.append(f"[{block.get('type', 'media')}]")
             total += size
         return blocks, "\n".join(texts), total
 
-    async def _capped(self, text: str) -> tuple[str, int]:
+    async def capped(self, text: str) -> tuple[str, int]:
+        """A text as it is stored: redacted, and if too long its head and tail, the full text in outputs/; its bytes."""
         text = self._redact(text)
         size = len(text.encode("utf-8", "replace"))
         if len(text) <= RESULT_CHARACTERS:
@@ -268,15 +268,3 @@ class Calls:
             f"{short}\n[shortened: all {size:,} bytes are in {where}; read_file and grep can read it]",
             size,
         )
-
-    async def _kept(self, block: Block) -> tuple[Block, int]:
-        source = block.get("source")
-        if not isinstance(source, dict) or source.get("type") != "base64":
-            return block, 0
-        try:
-            data = base64.b64decode(source["data"], validate=True)
-        except (KeyError, TypeError, binascii.Error) as error:
-            return text_block(f"[image that could not be read: {error}]"), 0
-        digest = await asyncio.to_thread(self._blobs.put, data)
-        kept = {k: v for k, v in source.items() if k not in ("type", "data")}
-        return {**block, "source": {"type": "blob", "sha256": digest, "bytes": len(data), **kept}}, len(data)

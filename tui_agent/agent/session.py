@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tui_agent.agent.turn import Turn
+from tui_agent.agent import pictures
+from tui_agent.agent.errand import Errand
+from tui_agent.agent.turn import Say, Turn
 from tui_agent.commands import CommandError, Commands, Outcome
 from tui_agent.context import ContextError
 from tui_agent.events import (
@@ -30,6 +32,7 @@ from tui_agent.events import (
 from tui_agent.messages.exchange import open_calls
 from tui_agent.messages.lint import repairs
 from tui_agent.sessions.folder import SessionError
+from tui_agent.tools.tool import ToolError
 
 if TYPE_CHECKING:
     from tui_agent.agent.bus import Bus
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.replies import Replies
     from tui_agent.context import Context
     from tui_agent.llm.provider import Provider
+    from tui_agent.messages.blocks import Block
     from tui_agent.planning.todo import TodoList
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.sessions.folder import SessionFolder
@@ -115,6 +119,19 @@ class Session:
             begin=self._begin,
             deliver=self._deliver,
         )
+        shell = parts.toolbox.find("bash")
+        self.errand: Errand | None = None
+        """Runs what a person wants to run themselves; None without a shell."""
+        if shell is not None:
+            self.errand = Errand(
+                context=parts.context,
+                tool=shell,
+                calls=parts.calls,
+                emit=parts.bus.emit,
+                gate=self._gate,
+                prepare=self._ready,
+                redact=parts.redact,
+            )
         self._queue: list[QueuedPrompt] = []
         self._paused = False
         self._numbers = itertools.count(1)
@@ -161,6 +178,11 @@ class Session:
         return self._task is not None and not self._task.done()
 
     @property
+    def active(self) -> bool:
+        """True while there is something that `cancel` stops: a turn, or a command of the person's own."""
+        return self.busy or (self.errand is not None and self.errand.busy)
+
+    @property
     def queue(self) -> tuple[QueuedPrompt, ...]:
         """The prompts that wait, in order."""
         return tuple(self._queue)
@@ -180,31 +202,63 @@ class Session:
 
     # --- what can be asked -----------------------------------------------------------------------------------
 
-    async def submit(self, text: str, *, when: Literal["step", "turn"] = "step") -> None:
+    async def submit(
+        self, text: str, *, when: Literal["step", "turn"] = "step", images: Sequence[Block] = ()
+    ) -> None:
         """Say something to the model. While a turn runs it waits: for the next step, or for the end of the turn.
 
+        `images` are blocks that `picture` gave; in the message they stand before the words, in this order.
+
         Raises:
-            CommandError: the words are blank, or the session can only be read.
+            CommandError: the words are blank, a picture is gone, or the session can only be read.
         """
         if not text.strip():
             raise CommandError("there is nothing to send")
         self._writable()
-        if self.busy or self._queue:
-            self._queue.append(QueuedPrompt(f"p{next(self._numbers)}", text, when))
-        else:
-            self._queue.append(QueuedPrompt(f"p{next(self._numbers)}", text, "turn"))
+        try:
+            await pictures.at_hand(self.folder.blobs, images, self.folder.path.parent)
+        except (ToolError, ContextError) as error:
+            raise CommandError(str(error)) from error
+        if not (self.busy or self._queue):
+            when = "turn"
+        self._queue.append(QueuedPrompt(f"p{next(self._numbers)}", text, when, tuple(images)))
         self._paused = False
         self._tell_queue()
         self._start()
 
-    def withdraw(self, prompt: str) -> str:
-        """Take a waiting prompt out of the queue and give its words back; empty if it is not waiting any more."""
+    async def picture(self, data: bytes, name: str) -> Block:
+        """Keep a picture, so that it can be sent: the block for `submit`. A large one is scaled.
+
+        Raises:
+            CommandError: it cannot be sent or kept, and why.
+        """
+        self._writable()
+        try:
+            return await pictures.from_person(self.folder.blobs, data, name)
+        except (ToolError, ContextError) as error:
+            raise CommandError(str(error)) from error
+
+    def withdraw(self, prompt: str) -> QueuedPrompt | None:
+        """Take a waiting prompt out of the queue and give it back; None if it is not waiting any more."""
         for index, waiting in enumerate(self._queue):
             if waiting.id == prompt:
                 del self._queue[index]
                 self._tell_queue()
-                return waiting.text
-        return ""
+                return waiting
+        return None
+
+    def requeue(self, prompt: QueuedPrompt, place: int) -> None:
+        """Let a prompt that was withdrawn wait again, before the one at `place` (counted from 0)."""
+        self._queue.insert(place, prompt)
+        self._tell_queue()
+        if not self._paused:
+            self._start()
+
+    def go_on(self) -> None:
+        """Let a queue that an interrupt holds go on."""
+        self._paused = False
+        self._tell_queue()
+        self._start()
 
     async def perform(self, name: str, *arguments: str) -> Outcome:
         """Carry out a command by any of its names. One that rewrites history stops the running turn first.
@@ -236,14 +290,16 @@ class Session:
             raise
 
     async def cancel(self) -> bool:
-        """Stop the running turn and wait until its log is sound; False if none runs. The queue is held."""
+        """Stop what runs and wait until its log is sound; False if nothing does. The queue is held."""
         task = self._task
         if task is None or task.done():
-            return False
+            return self.errand is not None and await self.errand.stop()
         self._paused = bool(self._queue)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         self._tell_queue()
+        if self.errand is not None:
+            await self.errand.stop()
         return True
 
     async def answer(self, question: str, answer: Answer) -> None:
@@ -398,7 +454,7 @@ class Session:
             self._tell_queue()
             reason = "failed"
             try:
-                reason = await self._turn.run(prompt.text)
+                reason = await self._turn.run(prompt.text, prompt.images)
             finally:
                 if not self._turn.said:
                     # The words are not on disk: they go back to where they can be sent again from.
@@ -409,9 +465,7 @@ class Session:
 
     async def _begin(self, words: str) -> None:
         await self._adopt()
-        await self._prepare()
-        for text in await self.mend():
-            self.emit(Notice(text, "warning", "session"))
+        await self._ready()
         if not self.title:
             first = " ".join(words.split())
             title = (
@@ -422,6 +476,12 @@ class Session:
             except CommandError as error:
                 self.title = title
                 self.emit(Notice(f"the title was not kept: {error}", "warning", "session"))
+
+    async def _ready(self) -> None:
+        """Make the log one that a message may be appended to."""
+        await self._prepare()
+        for text in await self.mend():
+            self.emit(Notice(text, "warning", "session"))
 
     async def _adopt(self) -> None:
         chosen, self._next = self._next, None
@@ -434,7 +494,7 @@ class Session:
         self.emit(ModelChanged(self.model, self.window, self.demo))
         self._replies.weigh()
 
-    async def _deliver(self, say: Callable[[str], Awaitable[None]]) -> bool:
+    async def _deliver(self, say: Say) -> bool:
         """Say what waits for a step; words that do not reach the disk wait on."""
         heard = False
         while (prompt := next((p for p in self._queue if p.when == "step"), None)) is not None:
@@ -442,7 +502,7 @@ class Session:
             del self._queue[place]
             self._tell_queue()
             try:
-                await say(prompt.text)
+                await say(prompt.text, prompt.images)
             except BaseException:
                 self._queue.insert(place, prompt)
                 self._tell_queue()

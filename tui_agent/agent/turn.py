@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui_agent.agent.replies import ReplyFailed
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.calls import Calls
     from tui_agent.agent.replies import Replies
     from tui_agent.context import Context
+    from tui_agent.messages.blocks import Block
 
 _MAX_CUT_REPLIES = 3
 """So many replies in a row may end at the output limit inside a call before the turn gives up."""
@@ -38,6 +39,10 @@ _STOPPED_EARLY = {
     "model_context_window_exceeded": "the answer filled the model's window: go back (/revert), elide what is large, "
     "or switch to a larger model (/model)",
 }
+
+
+Say = Callable[[str, "Sequence[Block]"], Awaitable[None]]
+"""Puts a person's words into the log, with the pictures that go before them."""
 
 
 class Turn:
@@ -56,7 +61,7 @@ class Turn:
         emit: Emit,
         gate: asyncio.Lock,
         begin: Callable[[str], Awaitable[None]],
-        deliver: Callable[[Callable[[str], Awaitable[None]]], Awaitable[bool]],
+        deliver: Callable[[Say], Awaitable[bool]],
     ) -> None:
         self._context = context
         self._replies = replies
@@ -70,7 +75,7 @@ class Turn:
         self.said = False
         """True once the prompt of the newest turn is on disk."""
 
-    async def run(self, words: str) -> str:
+    async def run(self, words: str, images: Sequence[Block] = ()) -> str:
         """Work on a prompt; returns why the turn ended, which `TurnEnded` says too.
 
         Cancelling it leaves a sound log: open calls get results, a half answer is kept and marked.
@@ -81,14 +86,14 @@ class Turn:
             await self._begin(words)
             async with self._gate:
                 number = await self._context.checkpoint(turn=True)
-                await self._say(words)
+                await self._say(words, images)
                 self.said = True
                 await self._context.sync()
             if self._unwritten:
                 self._unwritten = False
                 self._emit(LogRecovered())
             uid = self._context.checkpoints()[number].uid
-            self._emit(TurnStarted(uid, number, words))
+            self._emit(TurnStarted(uid, number, words, tuple(images)))
             reason = await self._steps()
         except asyncio.CancelledError:
             reason = "cancelled"
@@ -120,8 +125,8 @@ class Turn:
             return
         self._emit(Rotated("reload", "", len(self._context.records)))
 
-    async def _say(self, words: str) -> None:
-        await self._context.append_message({"role": "user", "content": [text_block(words)]})
+    async def _say(self, words: str, images: Sequence[Block]) -> None:
+        await self._context.append_message({"role": "user", "content": [*images, text_block(words)]})
 
     async def _steps(self) -> str:
         cut = paused = 0

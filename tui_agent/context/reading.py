@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -67,10 +67,10 @@ class Shown(ABC):
         except ValueError:
             return [log.record(index) for name, index in log.index.items() if text and name.startswith(text)]
 
-    def usages(self) -> Iterator[Mapping[str, Any]]:
-        """The bodies of the `_usage` records, in order."""
+    def usages(self) -> Sequence[Mapping[str, Any]]:
+        """The bodies of the `_usage` records, in order. Lazy."""
         log = self._log
-        return (log.body(index) for index in tuple(log.usages.index_))
+        return views.View(log.usages.index_[:], log.body)
 
     @property
     def system_prompt(self) -> str | None:
@@ -147,6 +147,14 @@ class Shown(ABC):
             ValueError: there is no such checkpoint.
         """
         return views.words_after(self._log, views.find_checkpoint(self._log, checkpoint))
+
+    def said_after(self, checkpoint: int | str) -> Message | None:
+        """The message that begins the turn at the checkpoint (its id or uid): words and pictures; None if none does.
+
+        Raises:
+            ValueError: there is no such checkpoint.
+        """
+        return views.said_after(self._log, views.find_checkpoint(self._log, checkpoint))
 
 
 class Past(Shown):
@@ -274,6 +282,15 @@ class Reading(Shown):
         """The files this log was before, newest first; also those that are no longer kept."""
         return kept.list_backups(self.path, self._log.head)
 
+    async def backup(self, name: str) -> Past:
+        """A backup, to be looked at as the log it was.
+
+        Raises:
+            NoSuchBackup: there is none of that name, or it is no longer kept.
+        """
+        file = kept.find_backup(self.path, name)
+        return Past(await self._writer.look(lambda: Projection.load(Source(file))))
+
     async def preview(self, which: int | str) -> Sequence[Message]:
         """The history as it would be after `revert_to` (a checkpoint's id or uid) or `restore_backup` (a name).
 
@@ -283,8 +300,7 @@ class Reading(Shown):
         """
         log = self._log
         if isinstance(which, str) and which.endswith(self.path.suffix):
-            file = kept.find_backup(self.path, which)
-            return views.history(await self._writer.look(lambda: Projection.load(Source(file))))
+            return (await self.backup(which)).history
         cut = log.checkpoints[views.find_checkpoint(log, which)]
         return views.history(await self._writer.look(lambda: log.prefix(cut)))
 

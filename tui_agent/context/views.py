@@ -201,13 +201,19 @@ def is_turn(projection: Projection, place: int) -> bool:
 
 def words_after(projection: Projection, place: int) -> str:
     """The person's words of the turn that begins at the bookmark; "" if none does."""
+    said = said_after(projection, place)
+    return "" if said is None else said.text
+
+
+def said_after(projection: Projection, place: int) -> Message | None:
+    """What a person said in the turn that begins at the bookmark; None if none does."""
     if not is_turn(projection, place):
-        return ""
+        return None
     end = place + 1
     while end < len(projection.checkpoints) and not is_turn(projection, end):
         end += 1
     index = _words_before(projection, place, end)
-    return "" if index is None else message_at(projection, index, projection.content(index)).text
+    return None if index is None else message_at(projection, index, projection.content(index))
 
 
 def _words_before(projection: Projection, place: int, end: int) -> int | None:

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui_agent.context import Backup, Checkpoint, Context
-    from tui_agent.messages.blocks import Message
+    from tui_agent.messages.blocks import Block, Message
 
 
 @dataclass(frozen=True, slots=True)
 class Travelled:
-    """Where a travel led. `backup` names the file that holds what was before; `words` are for the composer."""
+    """Where a travel led. `backup` names the file that holds what was before.
+
+    `words` and `images` are for the composer.
+    """
 
     op: str
     backup: str
     words: str = ""
+    images: tuple[Block, ...] = ()
 
 
 class Timeline:
@@ -48,8 +52,11 @@ class Timeline:
         Raises:
             ValueError: there is no such checkpoint; nothing was changed.
         """
-        words = self._context.words_after(checkpoint)
-        return await self._travel("revert", self._context.revert_to(checkpoint), words)
+        said = self._context.said_after(checkpoint)
+        rewrite = self._context.revert_to(checkpoint)
+        if said is None:
+            return await self._travel("revert", rewrite)
+        return await self._travel("revert", rewrite, said.text, tuple(said.blocks("image")))
 
     async def restore(self, backup: str) -> Travelled:
         """Make a backup the history again; the present one becomes a backup.
@@ -79,6 +86,8 @@ class Timeline:
         """
         return await self._travel("redo", self._context.redo())
 
-    async def _travel(self, op: str, rewrite: Awaitable[Backup], words: str = "") -> Travelled:
+    async def _travel(
+        self, op: str, rewrite: Awaitable[Backup], words: str = "", images: tuple[Block, ...] = ()
+    ) -> Travelled:
         backup = await rewrite
-        return Travelled(op, backup.name, words)
+        return Travelled(op, backup.name, words, images)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
 
 MOST_PIXELS = 1568
-"""Pixels of the longer side; the API scales larger pictures down itself, after they were paid for in bytes."""
+"""Pixels of the longer side, unless asked otherwise; more of them are paid for in bytes and tokens."""
 
 _MOST_BYTES = 3_750_000
 """Bytes of one picture: 5 MB once in base64."""
@@ -42,8 +42,10 @@ def media_type(data: bytes) -> str | None:
     return None
 
 
-def image_block(data: bytes, name: str) -> tuple[Block, str]:
-    """An image block of the picture, and in words what it is; a large one is scaled to MOST_PIXELS. For a thread.
+def image_block(data: bytes, name: str, longest: int = MOST_PIXELS) -> tuple[Block, str]:
+    """An image block of the picture, and in words what it is; a large one is scaled. For a thread.
+
+    `longest` is the most pixels that its longer side keeps.
 
     Raises:
         ToolError: it is damaged, or so large when unpacked that it would fill the memory.
@@ -57,11 +59,11 @@ def image_block(data: bytes, name: str) -> tuple[Block, str]:
             width, height = image.size
             if width * height > _MOST_UNPACKED:
                 raise ToolError(f"{name} is too large a picture to unpack ({width}x{height})")
-            if max(width, height) <= MOST_PIXELS and len(data) <= _MOST_BYTES:
+            if max(width, height) <= longest and len(data) <= _MOST_BYTES:
                 image.load()
                 kind = str(media_type(data))
                 return _block(kind, data, width, height), _words(kind, width, height, data)
-            kind, smaller, size = _scaled(image)
+            kind, smaller, size = _scaled(image, longest)
     except UnidentifiedImageError as error:
         raise ToolError(f"{name} is a damaged picture: nothing in it can be made out") from error
     except (
@@ -96,15 +98,15 @@ def _block(kind: str, data: bytes, width: int, height: int) -> Block:
     }
 
 
-def _scaled(image: Picture) -> tuple[str, bytes, tuple[int, int]]:
+def _scaled(image: Picture, longest: int) -> tuple[str, bytes, tuple[int, int]]:
     from PIL import Image, ImageOps
 
     # a JPEG can be unpacked at an eighth of its size already
-    image.draft("RGB", (MOST_PIXELS, MOST_PIXELS))
+    image.draft("RGB", (longest, longest))
     image = ImageOps.exif_transpose(image)
     see_through = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     image = image.convert("RGBA" if see_through else "RGB")
-    image.thumbnail((MOST_PIXELS, MOST_PIXELS))
+    image.thumbnail((longest, longest))
     png = io.BytesIO()
     image.save(png, "PNG", optimize=False)
     best = ("image/png", png.getvalue())

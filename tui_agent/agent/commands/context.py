@@ -103,7 +103,7 @@ async def _arrived(session: Session, travelled: Travelled, text: str) -> Outcome
         if gone:
             names = ", ".join(backup.name for backup in gone)
             session.emit(Notice(f"no longer kept, as settings say: {names}", "info", "backups"))
-    session.emit(Rotated(travelled.op, travelled.backup, records, travelled.words))
+    session.emit(Rotated(travelled.op, travelled.backup, records, travelled.words, travelled.images))
     return Outcome(
         f"{text}; what was before is {travelled.backup} (/undo brings it back)"
         if travelled.op not in ("undo", "redo")

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from tui_agent import events
+from tui_agent.messages.blocks import text_block
 from tui_agent.ui.transcript.entries import (
     Answer,
     Aside,
@@ -23,6 +24,7 @@ from tui_agent.ui.transcript.entries import (
     ToolCall,
     Words,
     main_argument,
+    plain,
 )
 from tui_agent.ui.transcript.stream import Splitter
 
@@ -101,11 +103,11 @@ class Live:
                 self._asked(question)
             case events.Answered(question, answer):
                 self._answered(question, answer)
-            case events.TurnStarted(_, number, prompt):
+            case events.TurnStarted(_, number, prompt, images):
                 self._close_reply()
                 self._trouble.clear()
                 self._shown.put(Mark(number, datetime.now().astimezone().isoformat()))
-                self._shown.put(Words(prompt))
+                self._shown.put(Words(plain([*images, text_block(prompt)])))
             case events.StepStarted():
                 self._close_reply()
             case events.TurnEnded():
@@ -148,7 +150,11 @@ class Live:
             case events.QueueChanged(prompts):
                 waiting = {prompt.id: prompt for prompt in prompts}
                 gone = [prompt for name, prompt in self._queue.items() if name not in waiting]
-                self._taken = [prompt.text for prompt in gone if prompt.when == "step"]
+                self._taken = [
+                    plain([*prompt.images, text_block(prompt.text)])
+                    for prompt in gone
+                    if prompt.when == "step"
+                ]
                 self._queue = waiting
             case events.Appended("user", record) if self._taken:
                 self._delivered = self._taken.pop(0), record
