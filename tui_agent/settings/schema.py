@@ -275,6 +275,26 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True)
+class Terminal:
+    """How the program uses the terminal."""
+
+    keyboard: Literal["auto", "kitty", "legacy"] = field(
+        default="auto",
+        metadata=_rule(
+            "choice",
+            "How keys are asked for: every way, the kitty protocol alone, or without it (some input methods).",
+            choices=("auto", "kitty", "legacy"),
+        ),
+    )
+    bell: bool = field(
+        default=True,
+        metadata=_rule(
+            "switch", "Ring when a card waits or a long turn is done and no key came for 15 seconds."
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """What a model costs, in US dollars per million tokens."""
 
@@ -346,6 +366,7 @@ class Settings:
     keys: Mapping[str, str] = field(
         default_factory=_nothing, metadata=_rule("map", 'Keys by action, such as compact = "f5".')
     )
+    terminal: Terminal = field(default_factory=Terminal, metadata=_table(Terminal))
     backups: Backups = field(default_factory=Backups, metadata=_table(Backups))
     hooks: Hooks = field(default_factory=Hooks, metadata=_table(Hooks))
     prices: Mapping[str, Price] = field(default_factory=_nothing, metadata=_tables(Price))

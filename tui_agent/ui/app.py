@@ -13,21 +13,29 @@ import importlib
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from textual.app import App
+from textual import events
 from textual.worker import Worker, WorkerState
 
-from tui_agent.ui import bindings, themes, words
+from tui_agent import literal
+from tui_agent.ui import bindings, themes
+from tui_agent.ui.attention import Attention, title
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
-from tui_agent.ui.terminal import Terminal, register_keys
+from tui_agent.ui.farewell import Totals, farewell
+from tui_agent.ui.hosted import HostedApp
+from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.command import Provider
     from textual.screen import Screen
+    from textual.timer import Timer
 
     from tui_agent.agent.session import Session
     from tui_agent.events import Event
@@ -37,6 +45,10 @@ if TYPE_CHECKING:
 
 _HANGUP_S = 1.5
 """Seconds for closing the session after the terminal is gone."""
+_LEAVE_S = 0.4
+"""Seconds for giving the terminal back after that."""
+_TITLE = 40
+"""Characters of a session's name in the window's title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +92,15 @@ def _palette() -> type[Provider]:
     return Palette
 
 
-class TuiAgent(App[int]):
+class TuiAgent(HostedApp):
     """The program on a terminal. It returns an exit code."""
 
-    TITLE = "tui-agent"
     COMMANDS = {_palette}  # noqa: RUF012 (Textual's own annotation)
     COMMAND_PALETTE_BINDING = "f24"
     """No key of its own: the table of keys says which one opens the palette."""
 
     def __init__(self, wanted: Wanted, settings: Settings, *, opener: Opener | None = None) -> None:
-        super().__init__(driver_class=Terminal, css_path=style_sheets())
+        super().__init__(style_sheets(), keyboard=settings.terminal.keyboard)
         self.keys = bindings.resolve(settings.keys)
         self.wanted = wanted
         self.session: Session | None = None
@@ -100,6 +111,11 @@ class TuiAgent(App[int]):
         self._places: dict[str, Callable[[], Awaitable[None] | None]] = {"help": self._show_help}
         self._chat = ChatScreen(self.keys, wanted.workspace, self._events.put_nowait)
         self.farewell = ""
+        self._began = time.monotonic()
+        self._ending = False
+        self._totals = Totals(settings.prices)
+        self._attention = Attention(time.monotonic)
+        self._bell_timer: Timer | None = None
         # before the app runs: a theme that is set later makes every style sheet be read again
         themes.register(cast("App[object]", self))
 
@@ -146,7 +162,10 @@ class TuiAgent(App[int]):
         while True:
             event = await self._events.get()
             await self._listening.wait()
+            self._attention.hear(event)
+            self._totals.hear(event)
             await self._chat.hear(event)
+            self._tell_terminal()
             await asyncio.sleep(0)
 
     async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
@@ -177,6 +196,28 @@ class TuiAgent(App[int]):
         self._chat.status.tell(trouble="")
         self._chat.status.rest("starting")
         self._open()
+
+    # --- somebody who looks elsewhere
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, (events.Key, events.Paste, events.MouseDown)):
+            self._attention.key()
+            self._tell_terminal()
+        await super().on_event(event)
+
+    def _tell_terminal(self) -> None:
+        """Show the state in the window's title, and ring when it is time."""
+        name = (self.session.title if self.session is not None else "") or self.wanted.workspace.name
+        set_title(self, title(literal.one_line(name, _TITLE), self._attention.words))
+        if self._bell_timer is not None:
+            self._bell_timer.stop()
+            self._bell_timer = None
+        wait = self._attention.wait() if self._settings.terminal.bell else None
+        if wait == 0:
+            self._attention.rang()
+            self.bell()
+        elif wait is not None:
+            self._bell_timer = self.set_timer(wait, self._tell_terminal)
 
     # --- other screens
 
@@ -209,7 +250,7 @@ class TuiAgent(App[int]):
         await self._chat.keep()
         session, self.session = self.session, None
         if session is not None:
-            self.farewell = farewell(session)
+            self.farewell = farewell(session, self._totals.line(time.monotonic() - self._began))
             await session.close()
 
     def _watch_hangup(self) -> None:
@@ -218,7 +259,17 @@ class TuiAgent(App[int]):
             for number in (signal.SIGHUP, signal.SIGTERM):
                 loop.add_signal_handler(number, self._hangup, number)
 
+    def terminal_lost(self) -> None:
+        self._hangup(signal.SIGHUP)
+
     def _hangup(self, number: int) -> None:
+        if self._ending:
+            return
+        self._ending = True
+        # whatever hangs, a child, a disk, a terminal that takes nothing: the program does not outlive this
+        limit = threading.Timer(_HANGUP_S + _LEAVE_S, os._exit, (128 + number,))
+        limit.daemon = True
+        limit.start()
         self.run_worker(self._end(number), name="hangup", group="hangup", exit_on_error=False)
 
     async def _end(self, number: int) -> None:
@@ -241,16 +292,6 @@ def _import_engine() -> Any:
     finally:
         if collecting:
             gc.enable()
-
-
-def farewell(session: Session) -> str:
-    """What the shell shows at the end: how to go on, and what the conversation came to. Empty if nothing was said."""
-    context = session.context
-    if not len(context.history):
-        return ""
-    weight = context.weigh()
-    counts = f"{len(context.history):,} messages, {words.number(weight.total, weight.mark)} tokens"
-    return f"To go on: tui-agent --resume {session.id}\n{counts}, kept in {session.folder.path}\n"
 
 
 def run_inspector(path: Path) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import Screen
@@ -14,14 +13,14 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui import footer, themes
+from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.inspector.panel import Panel
-from tui_agent.ui.terminal import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path, PurePath
 
-    from textual.app import ComposeResult
+    from textual.app import App, ComposeResult
 
     from tui_agent.context import Context
 
@@ -85,16 +84,15 @@ class LogScreen(Screen[None]):
         self._keys.show([*entries, footer.Entry("q", "leave", "app.quit", right=True)])
 
 
-class LogApp(App[int]):
+class LogApp(HostedApp):
     """The program of `tui-agent inspect`."""
 
-    TITLE = "tui-agent"
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(
         self, path: Path, css: list[str | PurePath], *, read: Callable[[Path], Awaitable[Context]]
     ) -> None:
-        super().__init__(driver_class=Terminal, css_path=css)
+        super().__init__(css)
         self._path = path
         self._read = read
         self._log_screen = LogScreen(path)

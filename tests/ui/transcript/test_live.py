@@ -275,15 +275,15 @@ async def test_bursts_are_gathered_into_frames() -> None:
 
 
 async def test_a_terminal_that_does_not_keep_up_gets_no_new_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    waiting = 5
-    monkeypatch.setattr("tui_agent.ui.transcript.sheet._waiting_frames", lambda widget: waiting)
+    waiting = True
+    monkeypatch.setattr("tui_agent.ui.transcript.sheet.behind", lambda app: waiting)
     async with running(60, 10) as host:
         await host.feed(Notice("early"))
         host.transcript.feed(TextDelta("late"))
         for _ in range(5):
             await host.pilot.pause(FRAME_S)
         assert host.text == "  early"
-        waiting = 0
+        waiting = False
         while "late" not in host.text:
             await host.pilot.pause(FRAME_S)
 

@@ -17,6 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui_agent.ui.terminal import behind, frame_seconds
 from tui_agent.ui.themes import UNICODE, Glyphs
 from tui_agent.ui.transcript.layout import Layout, Placed, Spot
 from tui_agent.ui.transcript.paint import Painter, Part, Row
@@ -29,12 +30,10 @@ if TYPE_CHECKING:
 
     from tui_agent.ui.transcript.entries import Entry, Gap
 
-FRAME_S = 0.05
+FRAME_S = frame_seconds()
 """Seconds between two repaints at least."""
 _SHARE = 4
 """A repaint that takes t seconds is not repeated before this many t have passed."""
-_BACKLOG = 2
-"""Frames that may wait to be written to the terminal before no new one is made."""
 _WALK_PAGES = 2
 """A scroll by no more than so many pages goes row by row."""
 
@@ -130,7 +129,7 @@ class Sheet(ScrollView, can_focus=True):
 
     def _frame_due(self) -> None:
         self._frame = None
-        if _waiting_frames(self) > _BACKLOG:
+        if behind(self.app):
             self._next_frame = perf_counter() + FRAME_S
             self._soon()
         else:
@@ -315,10 +314,3 @@ class Sheet(ScrollView, can_focus=True):
     def _line(self, y: int, placed: Placed, row: Row) -> Strip:
         """A row as it is shown; whoever marks rows overrides it."""
         return row.strip
-
-
-def _waiting_frames(widget: Widget) -> int:
-    """Frames that wait to be written to the terminal: a slow line must not be given ever more of them."""
-    writer = getattr(widget.app._driver, "_writer_thread", None)
-    queue = getattr(writer, "_queue", None)
-    return int(queue.qsize()) if queue is not None else 0

@@ -1,0 +1,74 @@
+"""An app that minds its terminal: it draws no faster than the terminal takes, and ends when the terminal is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from tui_agent.ui import terminal
+
+if TYPE_CHECKING:
+    from pathlib import PurePath
+
+    from rich.console import RenderableType
+    from textual.screen import Screen
+
+    from tui_agent.ui.terminal import Keyboard
+
+
+class HostedApp(App[int]):
+    """The base of every screen program here. It returns an exit code."""
+
+    TITLE = "tui-agent"
+
+    def __init__(self, css_path: list[str | PurePath], *, keyboard: Keyboard = "auto") -> None:
+        no_color = os.environ.get("NO_COLOR")
+        super().__init__(driver_class=terminal.Terminal, css_path=css_path)
+        if no_color is not None:
+            os.environ["NO_COLOR"] = (
+                no_color  # taken out by Textual; the programs that are started want it too
+            )
+        self.keyboard: Keyboard = keyboard
+        self._holds_frames = self._owes_frame = False
+
+    def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, self._resumed)
+
+    def _resumed(self, _: Any) -> None:
+        """The screen that was there before a suspend is gone."""
+        self.screen.refresh(layout=True)
+
+    # --- a slow terminal
+
+    def hold_frames(self) -> None:
+        """The terminal is behind: what changes is collected and drawn when it has caught up."""
+        if not self._holds_frames:
+            self._holds_frames = True
+            self._begin_batch()
+
+    def release_frames(self) -> None:
+        """It has caught up: draw what has changed since, in one frame."""
+        if not self._holds_frames:
+            return
+        self._holds_frames = False
+        self._end_batch()
+        if self._batch_count or not self.is_running:
+            return
+        if self._owes_frame:
+            self._owes_frame = False
+            self.screen.refresh()
+        self.screen.check_idle()
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        # a frame that was made all the same, of a screen that was just opened or laid out, is made up for
+        self._owes_frame = self._owes_frame or (self._holds_frames and renderable is not None)
+        super()._display(screen, renderable)
+
+    # --- a lost terminal
+
+    def terminal_lost(self) -> None:
+        """Nothing can be read or written any more: end."""
+        os._exit(128 + signal.SIGHUP)
