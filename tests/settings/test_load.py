@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tui_agent.settings.load import load, locate
-from tui_agent.settings.schema import SETTINGS, Settings, SettingsError
+from tui_agent.settings.rules import SettingsError
+from tui_agent.settings.schema import SETTINGS, Settings
 
 EXAMPLE = """\
 profile = "claude"                     # the default profile

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tui_agent.settings.load import load
+from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.save import add_rule, save
-from tui_agent.settings.schema import SettingsError
 
 
 def test_changes_are_written_and_everything_else_is_kept(tmp_path: Path) -> None:

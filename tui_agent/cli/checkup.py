@@ -23,7 +23,8 @@ from tui_agent.sessions import garbage
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
 from tui_agent.settings.load import load
-from tui_agent.settings.schema import Settings, SettingsError
+from tui_agent.settings.rules import SettingsError
+from tui_agent.settings.schema import Settings
 
 _LISTED = 10
 """Things of a kind that are listed one by one; of more the number is said."""

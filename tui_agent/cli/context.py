@@ -20,7 +20,8 @@ from tui_agent.context import Context, ContextError
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
 from tui_agent.settings.load import load
-from tui_agent.settings.schema import Backups, SettingsError
+from tui_agent.settings.rules import SettingsError
+from tui_agent.settings.schema import Backups
 
 if TYPE_CHECKING:
     import argparse

@@ -24,11 +24,13 @@ from tui_agent.literal import one_line
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError
 from tui_agent.settings.load import load
-from tui_agent.settings.schema import Settings, SettingsError
+from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.secrets import api_key
 
 if TYPE_CHECKING:
     import argparse
+
+    from tui_agent.settings.schema import Settings
 
 LOW_DISK, SHORT_DISK = 200_000_000, 2_000_000_000
 """Bytes free under which the disk is a problem, and worth a remark."""

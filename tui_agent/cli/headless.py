@@ -118,7 +118,7 @@ class _Run:
             await session.close()
 
     async def _open(self) -> Session:
-        from tui_agent.settings.schema import SettingsError
+        from tui_agent.settings.rules import SettingsError
         from tui_agent.wiring import OpenError, open_session
 
         options = self._options

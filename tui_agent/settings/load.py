@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from tui_agent import paths
 from tui_agent.settings import secrets
-from tui_agent.settings.schema import ANTHROPIC_KEY, ANTHROPIC_URL, Profile, Rule, Settings, SettingsError
+from tui_agent.settings.rules import Rule, SettingsError
+from tui_agent.settings.schema import ANTHROPIC_KEY, ANTHROPIC_URL, Profile, Settings
 
 _T = TypeVar("_T")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -105,6 +106,15 @@ def check(tables: Mapping[str, Any], text: str, file: Path | None) -> Settings:
     )
 
 
+def accept(rule: Rule, value: Any, key: str, *, file: Path | None = None) -> Any:
+    """The value of one setting as the program holds it.
+
+    Raises:
+        SettingsError: the rule does not allow it; in the words of an error in the file, without a line.
+    """
+    return _Reader("", file).value(rule, value, (key,))
+
+
 def quote(name: str) -> str:
     """A part of a key as TOML writes it: bare where that is allowed, else in quotes."""
     if _BARE.fullmatch(name):
@@ -173,7 +183,7 @@ class _Reader:
                 continue
             here = (*path, name)
             if "rule" in item.metadata:
-                values[name] = self._value(item.metadata["rule"], tables[name], here)
+                values[name] = self.value(item.metadata["rule"], tables[name], here)
             elif "table" in item.metadata:
                 values[name] = self.table(item.metadata["table"], tables[name], here)
             else:
@@ -198,7 +208,8 @@ class _Reader:
             problem = f"unknown key {_dotted(path)}" + (f", did you mean {near[0]}?" if near else "")
         return self.error(path, problem, ", ".join(names))
 
-    def _value(self, rule: Rule, value: Any, path: tuple[str, ...]) -> Any:
+    def value(self, rule: Rule, value: Any, path: tuple[str, ...]) -> Any:
+        """One value as the program holds it; `path` names it in the error of one that is not allowed."""
         allowed = _accept(rule, value)
         if allowed is None:
             # A key pasted where its variable's name belongs must not reach a screen or a log.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from tui_agent import paths
-from tui_agent.settings import load
-from tui_agent.settings.schema import SettingsError
+from tui_agent.settings import load, secrets
+from tui_agent.settings.rules import SettingsError
 
 if TYPE_CHECKING:
     from tui_agent.settings.schema import Settings
@@ -31,17 +32,30 @@ def save(path: Path | None, changes: Mapping[str, Any]) -> Settings:
     """
     file = path if path is not None else paths.settings_file()
     tables, before = load.read(file)
-    for key, value in changes.items():
-        _change(tables, _parts(key), value)
-    text = tomli_w.dumps(tables)
-    settings = load.check(tomllib.loads(text), text, file)
+    settings, text = drafted(tables, changes, file)
     try:
         if before:
             paths.write_private(file.with_name(file.name + ".bak"), before.encode())
         paths.write_private(file, text.encode())
     except OSError as error:
         raise SettingsError(f"cannot be written: {error.strerror}", file=file) from error
+    secrets.watch(settings)
     return settings
+
+
+def drafted(
+    tables: Mapping[str, Any], changes: Mapping[str, Any], file: Path | None = None
+) -> tuple[Settings, str]:
+    """What a file with these tables would say after `changes`, checked, and its text. Nothing is written.
+
+    Raises:
+        SettingsError: it would not be allowed.
+    """
+    changed = copy.deepcopy(dict(tables))
+    for key, value in changes.items():
+        _change(changed, parts_of(key), value)
+    text = tomli_w.dumps(changed)
+    return load.check(tomllib.loads(text), text, file), text
 
 
 def add_rule(path: Path | None, rule: str) -> Settings:
@@ -56,8 +70,12 @@ def add_rule(path: Path | None, rule: str) -> Settings:
     return save(path, {"approvals.allow": [*settings.approvals.allow, rule]})
 
 
-def _parts(key: str) -> list[str]:
-    """The parts of a dotted key, read as TOML reads them."""
+def parts_of(key: str) -> list[str]:
+    """The parts of a dotted key, read as TOML reads them.
+
+    Raises:
+        SettingsError: it is no key.
+    """
     try:
         table: Any = tomllib.loads(f"{key} = 0")
     except tomllib.TOMLDecodeError as error:

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-Kind = Literal["text", "name", "url", "variable", "choice", "integer", "number", "switch", "list", "map"]
-"""How a value is written and edited. `variable` is the name of an environment variable, `list` a list of texts,
-`map` a table of texts whose keys are free."""
+from tui_agent.settings.rules import Kind, Rule, Setting, SettingsError
 
 Durability = Literal["step", "record", "off"]
+Signs = Literal["unicode", "ascii"]
+Motion = Literal["full", "reduced"]
 Auth = Literal["bearer", "x-api-key", "none"]
 Thinking = Literal["off", "low", "medium", "high"]
 
@@ -25,87 +25,6 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
 LEAST_WINDOW = 8_000
 """Tokens: no window smaller than this can hold the system prompt, the tools and a conversation."""
-
-
-class SettingsError(Exception):
-    """Settings cannot be used. The message is whole; `file`, `line` (from 1), `key` and `allowed` (what may be
-    written there) are its parts, None or empty where they are not known."""
-
-    def __init__(
-        self,
-        problem: str,
-        *,
-        file: Path | None = None,
-        line: int | None = None,
-        key: str = "",
-        allowed: str = "",
-    ) -> None:
-        place = f"{file}" + (f":{line}" if line is not None else "") + ": " if file is not None else ""
-        super().__init__(f"{place}{problem}" + (f"; allowed: {allowed}" if allowed else ""))
-        self.problem = problem
-        self.file = file
-        self.line = line
-        self.key = key
-        self.allowed = allowed
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What one setting may be. `minimum` and `maximum` belong to the allowed values."""
-
-    kind: Kind
-    help: str
-    choices: tuple[str, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    unit: str = ""
-
-    @property
-    def allowed(self) -> str:
-        """The values that may be written, in words."""
-        unit = f" {self.unit}" if self.unit else ""
-        between = ""
-        if self.minimum is not None:
-            between = f", at least {self.minimum:,.15g}"
-            if self.maximum is not None:
-                between = f" from {self.minimum:,.15g} to {self.maximum:,.15g}"
-        match self.kind:
-            case "choice":
-                return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
-            case "integer":
-                return f"a whole number{between}{unit}"
-            case "number":
-                return f"a number{between}{unit}"
-            case "switch":
-                return "true or false"
-            case "list":
-                return 'a list of texts, such as ["read_file", "bash:git status"]'
-            case "map":
-                return "a table of texts"
-            case "url":
-                return "an address that begins with http:// or https://"
-            case "variable":
-                return (
-                    "the name of an environment variable (letters, digits, underscores), never the key itself"
-                )
-            case "name":
-                return "a text that is not empty"
-            case "text":
-                return "a text"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting, its place and its default.
-
-    `key` is dotted: `compaction.auto`, or `profiles.*.model` where `*` is a name the user chose. A default of None is
-    a setting that can only be left out or given.
-    """
-
-    key: str
-    rule: Rule
-    default: Any
-
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -137,23 +56,29 @@ class Profile:
             "choice",
             "Who answers: an endpoint that speaks the Anthropic Messages API, or the offline demo model.",
             choices=("anthropic", "demo"),
+            when="choice",
         ),
     )
     model: str = field(
-        default="", metadata=_rule("text", "The model; left out: the newest that the endpoint lists.")
+        default="",
+        metadata=_rule("text", "The model; left out: the newest that the endpoint lists.", when="choice"),
     )
     base_url: str = field(
-        default=ANTHROPIC_URL, metadata=_rule("url", "The endpoint's address, without /v1.")
+        default=ANTHROPIC_URL,
+        metadata=_rule("url", "The endpoint's address, without /v1.", when="choice"),
     )
     auth: Auth = field(
         default="bearer",
-        metadata=_rule("choice", "How the key is sent.", choices=("bearer", "x-api-key", "none")),
+        metadata=_rule(
+            "choice", "How the key is sent.", choices=("bearer", "x-api-key", "none"), when="choice"
+        ),
     )
     api_key_env: str = field(
         default="",
         metadata=_rule(
             "variable",
             f"The environment variable that holds the key; left out: {ANTHROPIC_KEY}, or none for other endpoints.",
+            when="choice",
         ),
     )
     context_window: int | None = field(
@@ -164,6 +89,7 @@ class Profile:
             minimum=LEAST_WINDOW,
             maximum=100_000_000,
             unit="tokens",
+            when="choice",
         ),
     )
     max_output_tokens: int | None = field(
@@ -174,6 +100,7 @@ class Profile:
             minimum=1,
             maximum=1_000_000,
             unit="tokens",
+            when="choice",
         ),
     )
     thinking: Thinking = field(
@@ -182,6 +109,7 @@ class Profile:
             "choice",
             "How much the model may think before it answers.",
             choices=("off", "low", "medium", "high"),
+            when="choice",
         ),
     )
 
@@ -284,12 +212,15 @@ class Terminal:
             "choice",
             "How keys are asked for: every way, the kitty protocol alone, or without it (some input methods).",
             choices=("auto", "kitty", "legacy"),
+            when="start",
         ),
     )
     bell: bool = field(
         default=True,
         metadata=_rule(
-            "switch", "Ring when a card waits or a long turn is done and no key came for 15 seconds."
+            "switch",
+            "Ring when a card waits or a long turn is done and no key came for 15 seconds.",
+            when="now",
         ),
     )
 
@@ -360,11 +291,38 @@ class Settings:
             choices=("step", "record", "off"),
         ),
     )
+    theme: str = field(
+        default="auto",
+        metadata=_rule(
+            "name",
+            "auto (light or dark as the terminal is), light, dark, ansi, or a theme of your own (themes/NAME.toml).",
+            when="now",
+        ),
+    )
+    glyphs: Signs = field(
+        default="unicode",
+        metadata=_rule(
+            "choice",
+            "The signs and lines of the screen; ascii for fonts and terminals that lack others.",
+            choices=("unicode", "ascii"),
+            when="now",
+        ),
+    )
+    motion: Motion = field(
+        default="full",
+        metadata=_rule(
+            "choice",
+            "Whether anything on the screen may move by itself; reduced: no animation, no smooth scrolling.",
+            choices=("full", "reduced"),
+            when="now",
+        ),
+    )
     profiles: Mapping[str, Profile] = field(default_factory=_nothing, metadata=_tables(Profile))
     compaction: Compaction = field(default_factory=Compaction, metadata=_table(Compaction))
     approvals: Approvals = field(default_factory=Approvals, metadata=_table(Approvals))
     keys: Mapping[str, str] = field(
-        default_factory=_nothing, metadata=_rule("map", 'Keys by action, such as compact = "f5".')
+        default_factory=_nothing,
+        metadata=_rule("map", 'Keys by action, such as compact = "f5".', when="now"),
     )
     terminal: Terminal = field(default_factory=Terminal, metadata=_table(Terminal))
     backups: Backups = field(default_factory=Backups, metadata=_table(Backups))
