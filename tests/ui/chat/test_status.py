@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from tui_agent.ui.chat.status import Facts, line, weight
+from tui_agent.ui.chat.status import Facts, StatusLine, line, weight
 
 FACTS = Facts(
     name="shop",
@@ -50,6 +50,25 @@ def test_it_gives_up_name_path_bar_and_window_in_this_order() -> None:
     assert {sum(state) for state in shown} >= {4, 3, 2, 1}
     for state in shown:
         assert list(state) == sorted(state), "the name goes first, then the path, the bar, the window"
+
+
+def test_a_model_that_says_nothing_is_told_of() -> None:
+    now = 0.0
+    status = StatusLine(clock=lambda: now)
+    status.begin("answering", streams=True)
+
+    def shown() -> str:
+        return str(status.render())
+
+    now = 9.0
+    assert "answering 9 s" in shown()
+    now = 12.0
+    assert "no bytes for 12 s" in shown()
+    status.begin("answering", streams=True)
+    assert "answering 12 s" in shown()
+    status.begin("running bash")
+    now = 60.0
+    assert "running bash 48 s" in shown()
 
 
 def test_the_line_of_80_columns() -> None:

@@ -17,6 +17,8 @@ _DOING = {
     said.TextDelta: "answering",
     said.ToolEnded: "working",
 }
+_STREAMS = frozenset(("asking", "thinking", "answering"))
+"""What is done while the model should be heard."""
 
 
 class Hearing:
@@ -32,7 +34,7 @@ class Hearing:
             screen.transcript.feed(event)
         doing = _DOING.get(type(event))
         if doing is not None:
-            screen.status.begin(doing)
+            screen.status.begin(doing, streams=doing in _STREAMS)
         match event:
             case said.SessionOpened() | said.ModelChanged():
                 screen.status.tell(model=event.model, demo=event.demo, window=event.window)
@@ -49,7 +51,7 @@ class Hearing:
             case said.UsageReported():
                 screen.status.tell(total=event.total, exact=event.total, pending=0, mark="exact")
             case said.ToolUseDelta():
-                screen.status.begin(f"writing {event.tool}")
+                screen.status.begin(f"writing {event.tool}", streams=True)
             case said.ToolStarted():
                 screen.status.begin(f"running {event.tool}")
             case said.RetryWaiting():

@@ -29,6 +29,8 @@ _TICK = 1.0
 """Seconds between two redraws while something runs."""
 _ROOMY = 100
 """Columns from which the bar and the path are shown at all."""
+_SILENT = 10.0
+"""Seconds without a byte of the model after which the line says so."""
 _NAME = 24
 """Cells that a session's name may take."""
 
@@ -61,6 +63,8 @@ class Facts:
     since: float | None = None
     waiting: int = 0
     trouble: str = ""
+    heard: float | None = None
+    """When the last bytes of an open stream came."""
 
 
 Part = tuple[str, str]
@@ -102,6 +106,8 @@ def _state(facts: Facts, now: float) -> Part:
         return literal.one_line(facts.trouble, 30), "bold $text-error"
     if facts.waiting:
         return f"{facts.waiting} to answer", "bold $text-warning"
+    if facts.since is not None and facts.heard is not None and now - facts.heard >= _SILENT:
+        return f"no bytes for {_seconds(now - facts.heard)}", "$text-warning"
     if facts.since is not None:
         return f"{facts.state} {_seconds(now - facts.since)}", "$text-accent"
     return facts.state, "$text-muted"
@@ -150,13 +156,14 @@ class StatusLine(Widget):
         super().__init__(id=id)
         self.facts = Facts()
         self._clock = clock
+        self._heard: float | None = None
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
         self._timer = self.set_interval(_TICK, self.refresh, pause=True)
 
     def render(self) -> RenderResult:
-        return line(self.facts, self.size.width, self._clock())
+        return line(replace(self.facts, heard=self._heard), self.size.width, self._clock())
 
     def tell(self, **changes: object) -> None:
         """Change facts (the names are those of `Facts`) and redraw if something differs."""
@@ -171,8 +178,12 @@ class StatusLine(Widget):
     def _ticks(self) -> bool:
         return self.facts.since is not None and not self.facts.waiting and not self.facts.trouble
 
-    def begin(self, state: str) -> None:
-        """Something runs from now on: its name and the seconds since are shown."""
+    def begin(self, state: str, *, streams: bool = False) -> None:
+        """Something runs from now on: its name and the seconds since are shown.
+
+        With `streams` it is the model, of whom something was just heard; if nothing more comes, that is said.
+        """
+        self._heard = self._clock() if streams else None
         if self.facts.state != state or self.facts.since is None:
             self.tell(state=state, since=self._clock())
 
