@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tui_agent import events as said
@@ -74,6 +75,12 @@ class Backup:
     tokens: int | None
     pinned: bool = False
     exists: bool = True
+
+
+@dataclass
+class Todo:
+    text: str
+    status: str = "pending"
 
 
 @dataclass
@@ -247,6 +254,8 @@ class FakeSession:
         self.read_only = ""
         self.queue: tuple[said.QueuedPrompt, ...] = ()
         self.commands = commands()
+        self.todos: list[Todo] = []
+        self.todo = SimpleNamespace(items=lambda: list(self.todos))
         self.submitted: list[tuple[str, str]] = []
         self.performed: list[tuple[str, ...]] = []
         self.answers: list[tuple[str, said.Answer]] = []
@@ -258,6 +267,10 @@ class FakeSession:
     @property
     def id(self) -> str:
         return self.folder.id
+
+    @property
+    def active(self) -> bool:
+        return self.busy
 
     def emit(self, *events: said.Event) -> None:
         """Say these events, in order."""
@@ -290,6 +303,22 @@ class FakeSession:
         if self.busy:
             self.queue = (*self.queue, said.QueuedPrompt(f"p{len(self.submitted)}", text, when))
             self.emit(said.QueueChanged(self.queue))
+
+    def withdraw(self, prompt: str) -> said.QueuedPrompt | None:
+        found = next((waiting for waiting in self.queue if waiting.id == prompt), None)
+        self._wait([waiting for waiting in self.queue if waiting is not found])
+        return found
+
+    def requeue(self, prompt: said.QueuedPrompt, place: int) -> None:
+        self._wait([*self.queue[:place], prompt, *self.queue[place:]])
+
+    def go_on(self) -> None:
+        self.paused = False
+        self._wait(self.queue)
+
+    def _wait(self, prompts: Sequence[said.QueuedPrompt]) -> None:
+        self.queue = tuple(prompts)
+        self.emit(said.QueueChanged(self.queue, self.paused))
 
     async def perform(self, name: str, *arguments: str) -> Outcome:
         self.performed.append((name, *arguments))
@@ -385,6 +414,10 @@ def commands() -> Commands:
         """Pin a backup: pruning never takes it"""
         return Outcome(f"{backup} is pinned")
 
+    async def run(session: FakeSession, command: str) -> Outcome:
+        """Run a command yourself"""
+        return Outcome()
+
     async def context(session: FakeSession) -> Outcome:
         """Say what the context holds and weighs"""
         return Outcome("19,938 of 200,000 tokens")
@@ -406,6 +439,7 @@ def commands() -> Commands:
         ("unelide", unelide, "RECORD"),
         ("keep", keep, "BACKUP"),
         ("context", context, ""),
+        ("run", run, "COMMAND"),
         ("rename", rename, "TITLE"),
     ):
         made.add(Command(name, perform, argument))

@@ -13,7 +13,7 @@ messages and elisions and is the line's number for the rest. Records by `role`:
     _checkpoint      id (from 0 in each file), uid (for ever), at, turn (a person's words follow)
     user, assistant  content (text or blocks of the Messages API), id, at, and
                      origin: who wrote a user's record when it was not a person: tool, summary, injection, dmail,
-                     checkpoint, background, repair
+                     checkpoint, background, command (one that a person ran), repair
                      model, stop_reason, partial: of an answer; meta, sources: of a result or an injection
                      pinned, priority, ttl, compressible: marks it was written with
     _usage           token_count, exact, through (last record of the request), produced (the answer), input, output,

@@ -29,6 +29,7 @@ from tui_agent.ui.attention import Attention, title
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
 from tui_agent.ui.farewell import Totals, farewell
 from tui_agent.ui.hosted import HostedApp
+from tui_agent.ui.over import Over
 from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from tui_agent.events import Event
     from tui_agent.settings.schema import Settings
     from tui_agent.ui.chat.ladders import Ladders
-    from tui_agent.ui.over import Over
 
 _HANGUP_S = 1.5
 """Seconds for closing the session after the terminal is gone."""
@@ -108,7 +108,10 @@ class TuiAgent(HostedApp):
         self._opener = opener or self._open_with_engine
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._listening = asyncio.Event()
-        self._places: dict[str, Callable[[], Awaitable[None] | None]] = {"help": self._show_help}
+        self._places: dict[str, Callable[[], Awaitable[None] | None]] = {
+            "help": self._show_help,
+            "queue": self._show_queue,
+        }
         self._chat = ChatScreen(self.keys, wanted.workspace, self._events.put_nowait)
         self.farewell = ""
         self._began = time.monotonic()
@@ -138,7 +141,10 @@ class TuiAgent(HostedApp):
         self.run_worker(self._opening(), name="open", group="open", exit_on_error=False)
 
     async def _opening(self) -> None:
-        self.session = await self._opener(self.wanted, self._events.put_nowait)
+        try:
+            self.session = await self._opener(self.wanted, self._events.put_nowait)
+        finally:
+            _collect_again()
         await self._chat.attach(self.session)
         self._listening.set()
 
@@ -165,6 +171,8 @@ class TuiAgent(HostedApp):
             self._attention.hear(event)
             self._totals.hear(event)
             await self._chat.hear(event)
+            if isinstance(self.screen, Over):
+                self.screen.heard(event)
             self._tell_terminal()
             await asyncio.sleep(0)
 
@@ -229,6 +237,12 @@ class TuiAgent(HostedApp):
     def on_over_left(self, event: Over.Left) -> None:
         self._chat.act(event.action)
 
+    def _show_queue(self) -> None:
+        from tui_agent.ui.waiting import Waiting  # not needed before the first frame
+
+        if self.session is not None:
+            self.push_screen(Waiting(self.keys, self.session, self._chat.take_back))
+
     def _show_help(self) -> None:
         from tui_agent.ui.commands import listed
         from tui_agent.ui.help import HelpScreen  # not needed before the first frame
@@ -292,6 +306,13 @@ def _import_engine() -> Any:
     finally:
         if collecting:
             gc.enable()
+
+
+def _collect_again() -> None:
+    """The start is over, which ran without garbage collection: what it made stays, so it is left out from now on."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def run_inspector(path: Path) -> int:

@@ -106,6 +106,15 @@ ACTIONS: tuple[Action, ...] = (
         keys=("ctrl+end",),
         fixed=True,
     ),
+    Action(
+        "queue",
+        "waiting",
+        "the prompts that wait: edit, move, drop, change when they are delivered",
+        "Chat",
+        letter="w",
+        slash="queue",
+    ),
+    Action("todo", "todo", "show or hide the model's todo list", "Chat", keys=("ctrl+t",), slash="todo"),
     Action("copy", "copy answer", "copy the last answer", "Chat", letter="y"),
     Action(
         "jump",

@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 if TYPE_CHECKING:
     from textual import events
 
+    from tui_agent.events import Event
     from tui_agent.ui.bindings import Keys
 
 
@@ -41,6 +42,9 @@ class Over(ModalScreen[None]):
         self.dismiss()
         if action:
             app.post_message(self.Left(action))
+
+    def heard(self, event: Event) -> None:
+        """Something happened in the session while the place is open."""
 
     def action_leave(self) -> None:
         """Close the place."""

@@ -36,6 +36,14 @@ class Asking(Keyed):
             "copy": self._copy_answer,
         }
 
+    def bang(self, text: str) -> bool:
+        """Run a `!command`; False if the words are none."""
+        command = text[1:].strip()
+        if not text.startswith("!") or not command:
+            return False
+        self.work(self.perform("run", command), "own command")
+        return True
+
     def slash(self, text: str) -> bool:
         """Carry out a `/command`; False if the words are not one, such as a path."""
         name, _, rest = text.strip().partition(" ")

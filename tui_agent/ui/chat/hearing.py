@@ -54,6 +54,9 @@ class Hearing:
                 screen.status.begin(f"writing {event.tool}", streams=True)
             case said.ToolStarted():
                 screen.status.begin(f"running {event.tool}")
+            case said.ToolEnded() if screen.session is not None and not screen.session.busy:
+                screen.status.rest()  # a command of the person's own: no end of a turn follows
+                screen.show_keys()
             case said.RetryWaiting():
                 screen.status.tell(
                     state=f"try {event.attempt}/{event.attempts} in {event.seconds:.0f} s", since=None
@@ -64,6 +67,8 @@ class Hearing:
             case said.QueueChanged():
                 screen.queue_line.show(event.prompts, paused=event.paused)
                 screen.keep_soon()
+            case said.StateChanged(key="todo"):
+                screen.tell_todo()
             case said.Asked():
                 await screen.ask(event.question)
             case said.Answered():

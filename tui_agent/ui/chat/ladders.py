@@ -54,7 +54,7 @@ class Ladders(Places):
         if chosen:
             self.clear_selection()
             self.copy(chosen)
-        elif self.session is not None and self.session.busy:
+        elif self.session is not None and self.session.active:
             self.work(self._cancel(), "cancel")
         elif not self.composer.is_blank:
             self.composer.take()
@@ -75,7 +75,7 @@ class Ladders(Places):
             await self.close_jump()
         elif self.panel is not None and self.panel.has_class("-over"):
             await self.close_panel()
-        elif self.session is not None and self.session.busy:
+        elif self.session is not None and self.session.active:
             self.work(self._cancel(), "cancel")
         elif self.focused is not self.composer:
             self.set_focus(self.composer)

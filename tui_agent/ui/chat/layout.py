@@ -6,7 +6,7 @@ row while a card has the focus. A panel stands beside the chat only while the ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LEAST_CHAT_ROWS = 8
 MOST_CARD_ROWS = 10
@@ -26,9 +26,10 @@ class Share:
     card: int
     composer: int
     completion: int
+    todo: int = 0
 
 
-def share(height: int, *, fixed: int, card: bool, answering: bool, completing: int) -> Share:
+def share(height: int, *, fixed: int, card: bool, answering: bool, completing: int, todo: int = 0) -> Share:
     """Share out the rows of a screen.
 
     Args:
@@ -37,8 +38,14 @@ def share(height: int, *, fixed: int, card: bool, answering: bool, completing: i
         card: A card is shown.
         answering: It has the focus.
         completing: Completions that are offered.
+        todo: Rows that the todo list would fill; it keeps one, and gets what a card and two rows to write leave.
     """
     free = max(2, height - fixed - LEAST_CHAT_ROWS)
+    if todo:
+        needed = MOST_CARD_ROWS + 1 if answering else QUIET_CARD_ROWS + 2 if card else 2 + min(completing, 2)
+        rows = max(1, min(todo, free - needed))
+        rest = share(height, fixed=fixed + rows, card=card, answering=answering, completing=completing)
+        return replace(rest, todo=rows)
     roomy = height >= 32
     if not card:
         completion = min(completing, max(1, free - 2))

@@ -40,6 +40,7 @@ from tui_agent.ui.chat.history import Draft
 from tui_agent.ui.chat.keep import Keep
 from tui_agent.ui.chat.ladders import Ladders
 from tui_agent.ui.chat.queue import QueueLine
+from tui_agent.ui.chat.todo import Todo
 from tui_agent.ui.commands import listed
 from tui_agent.ui.terminal import on_another_machine
 
@@ -82,6 +83,7 @@ class ChatScreen(Ladders):
         super().__init__(keys, tell)
         self.dock = Dock(id="dock")
         self.queue_line = QueueLine(id="queue")
+        self.todo = Todo(id="todo")
         self.key_line = footer.KeyLine(id="keys")
         self._workspace = workspace
         self._files = Files(workspace)
@@ -93,6 +95,8 @@ class ChatScreen(Ladders):
         """The words that going back put into the composer."""
         self.acts |= {
             "card": self._next_card,
+            "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
+            "todo": self._toggle_todo,
         }
 
     def compose(self) -> ComposeResult:
@@ -102,6 +106,7 @@ class ChatScreen(Ladders):
                 yield self.transcript
                 yield Static(id="below", markup=False)
             yield self.dock
+            yield self.todo
             yield self.queue_line
             yield self.completion
             with Horizontal(id="prompt"):
@@ -135,7 +140,8 @@ class ChatScreen(Ladders):
         for question in session.questions.open():
             await self.ask(question)
         early, self._early = self._early, []
-        self.queue_line.show(session.queue)
+        self.queue_line.show(session.queue, paused=session.paused)
+        self.tell_todo()
         for prompt in early:
             await self._submit(prompt.text, prompt.when)
         self.show_keys()
@@ -194,6 +200,7 @@ class ChatScreen(Ladders):
     def rotated(self, event: Rotated) -> None:
         """The history was rewritten."""
         self.reload()
+        self.tell_todo()
         if self.panel is not None:
             self.panel.changed()
         if event.op == "undo" and self._given and self.composer.text == self._given:
@@ -215,7 +222,7 @@ class ChatScreen(Ladders):
         event.stop()
         if self._keep is not None:
             self.work(self._keep.sent(event.text), "keep")
-        if self.slash(event.text):
+        if self.slash(event.text) or self.bang(event.text):
             return
         if self.session is None:
             self._early.append(QueuedPrompt(f"early{len(self._early)}", event.text, event.when))
@@ -313,6 +320,27 @@ class ChatScreen(Ladders):
         if self._keep is not None:
             await self._keep.draft(Draft(self.composer.text, tuple(p.text for p in self.queue_line.prompts)))
 
+    # --- the todo list, and the prompts that wait
+
+    def tell_todo(self) -> None:
+        """Read the todo list anew."""
+        if self.session is not None:
+            self.todo.tell(self.session.todo.items())
+            self._fit()
+
+    def _toggle_todo(self) -> None:
+        self.todo.display = not self.todo.display
+        self.tell_todo()
+        self._fit()
+
+    def take_back(self, prompt: QueuedPrompt) -> None:
+        """Put a prompt that waited into the composer; a draft that is there is kept behind Up."""
+        if not self.composer.is_blank:
+            self.composer.take()
+            self.say("the draft that was in the composer: Up brings it back")
+        self.composer.put(prompt.text)
+        self.set_focus(self.composer)
+
     # --- other keys
 
     def on_key(self, event: events.Key) -> None:
@@ -371,7 +399,7 @@ class ChatScreen(Ladders):
         if self.dock.has_keys:
             return [footer.Entry("Tab", "write", "screen.write"), jump, stop, more, palette]
         waits = [footer.Entry("Tab", "answer", "screen.act('card')", rank=0)] if self.dock.waiting else []
-        if self.session is not None and self.session.busy:
+        if self.session is not None and self.session.active:
             return [*waits, stop, jump, inspect, keys, palette]
         undo = (
             [self.entry("undo", rank=3)] if self.session is not None and self.session.context.can_undo else []
@@ -393,7 +421,9 @@ class ChatScreen(Ladders):
             card=self.dock.card is not None,
             answering=self.dock.has_keys,
             completing=self.completion.wanted_rows,
+            todo=self.todo.wanted_rows,
         )
+        self.todo.styles.height = rows.todo
         self.composer.styles.max_height = rows.composer
         self.completion.styles.max_height = max(1, rows.completion)
         self.dock.fit(max(layout.LEAST_CARD_ROWS, rows.card))

@@ -242,6 +242,8 @@ class History:
             yield from _reply(message, calls)
         elif _gives_results(message):
             yield from _results(message, calls)
+        elif message.origin == "command":
+            yield _own_command(message)
         elif message.origin is not None:
             yield Aside(ORIGINS.get(message.origin, message.origin), plain(message.content))
         else:
@@ -314,6 +316,14 @@ def _settle(call: ToolCall, block: Block, meta: Mapping[str, Any], *, repaired: 
     call.size = len(call.text.encode("utf-8", "replace"))
     ms = meta.get("ms")
     call.seconds = ms / 1000 if isinstance(ms, int | float) else None
+
+
+def _own_command(message: Message) -> ToolCall:
+    """A command that a person ran: its record begins with a line that says so and the command."""
+    *_, text = message.text.split("\n", 2)
+    call = ToolCall(message.id, "!bash")
+    _settle(call, {"content": text}, message.meta, repaired=False)
+    return call
 
 
 def _text(meta: Mapping[str, Any], key: str) -> str:

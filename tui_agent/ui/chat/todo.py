@@ -1,0 +1,73 @@
+"""The todo panel: the model's list above the composer, as many rows of it as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tui_agent import literal
+
+if TYPE_CHECKING:
+    from textual.app import RenderResult
+
+MOST_ROWS = 8
+_SIGNS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
+_STYLES = {"pending": "", "active": "bold", "done": "$text-muted"}
+_EMPTY = "The todo list is empty. The model keeps one when a task has several steps."
+
+
+class Item(Protocol):
+    """One thing to do."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def status(self) -> Literal["pending", "active", "done"]: ...
+
+
+def rows(items: Sequence[Item], width: int, height: int) -> list[Content]:
+    """The list in at most `height` rows: a line that counts, then the items around the first one that is not done."""
+    if not items:
+        return [Content.styled(f" {literal.one_line(_EMPTY, max(8, width - 2))}", "$text-muted")]
+    done = sum(item.status == "done" for item in items)
+    head = f" todo  {done} of {len(items)} done"
+    room = height - 1
+    start = next((index for index, item in enumerate(items) if item.status != "done"), len(items) - 1)
+    if room < 1:
+        current = literal.one_line(items[start].text, max(8, width - len(head) - 4))
+        return [Content.assemble((head, "bold"), "  ", current)]
+    before = 1 if room > 1 else 0
+    first = max(0, min(start - before, len(items) - room))
+    shown = items[first : first + room]
+    hidden = len(items) - len(shown)
+    more = f"  ({hidden} not shown)" if hidden else ""
+    made = [Content.assemble((head, "bold"), (more, "$text-muted"))]
+    for item in shown:
+        text = f" {_SIGNS[item.status]} {literal.one_line(item.text, max(8, width - 6))}"
+        made.append(Content.styled(text, _STYLES[item.status]))
+    return made
+
+
+class Todo(Widget):
+    """The panel. It is not shown until it is asked for."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._items: Sequence[Item] = ()
+        self.display = False
+
+    @property
+    def wanted_rows(self) -> int:
+        """Rows it would fill; 0 while it is not shown."""
+        return min(MOST_ROWS, 1 + len(self._items)) if self.display else 0
+
+    def tell(self, items: Sequence[Item]) -> None:
+        """The list is this now."""
+        self._items = tuple(items)
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        return Content("\n").join(rows(self._items, self.size.width, self.size.height))
