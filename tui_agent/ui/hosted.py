@@ -7,13 +7,16 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.widget import Widget
 
 from tui_agent.ui import terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import PurePath
 
     from rich.console import RenderableType
+    from textual.filter import LineFilter
     from textual.screen import Screen
 
     from tui_agent.ui.terminal import Keyboard
@@ -32,7 +35,21 @@ class HostedApp(App[int]):
                 no_color  # taken out by Textual; the programs that are started want it too
             )
         self.keyboard: Keyboard = keyboard
+        self.asks_ground = False
+        """Whether the terminal is asked for the colour of its ground, which `GroundTold` then tells."""
+        self.sign_filters: list[LineFilter] = []
+        """Put other signs in the place of those that are drawn."""
         self._holds_frames = self._owes_frame = False
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *self.sign_filters]
+
+    def repaint(self) -> None:
+        """Draw everything anew."""
+        if self.is_running:
+            for screen in self.screen_stack:
+                for widget in screen.walk_children(Widget, with_self=True):
+                    widget.refresh()
 
     def on_mount(self) -> None:
         self.app_resume_signal.subscribe(self, self._resumed)

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkabl
 
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 from tui_agent import literal
+from tui_agent.ui.answers import ASK_GROUND, Parser
 from tui_agent.ui.writer import Writer
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class OnTerminal(Protocol):
     """An app that minds its terminal."""
 
     keyboard: Keyboard
+    asks_ground: bool
 
     def hold_frames(self) -> None:
         """The terminal is behind: draw nothing new."""
@@ -139,6 +140,8 @@ class Terminal(LinuxDriver):
         self._writer_thread = None
         if self._keyboard != "kitty":
             self.write(_ASK_MODIFIED)
+        if self._asks_ground:
+            self.write(ASK_GROUND)
         self.write(_KEEP_TITLE)
         self._write_title()
         self.flush()
@@ -163,6 +166,16 @@ class Terminal(LinuxDriver):
         self._must_signal_resume = True
         super().resume_application_mode()
 
+    @property
+    def _asks_ground(self) -> bool:
+        # the console of Linux would show the question
+        return (
+            self._host is not None
+            and self._host.asks_ground
+            and self.input_tty
+            and os.environ.get("TERM") not in ("linux", "dumb")
+        )
+
     def set_title(self, text: str) -> None:
         """Show a text as the window's title."""
         title = literal.one_line(text, _TITLE_CHARACTERS)
@@ -179,7 +192,7 @@ class Terminal(LinuxDriver):
     def run_input_thread(self) -> None:
         """Read keys until the screen is left or the terminal is gone."""
         decode = getincrementaldecoder("utf-8")("replace").decode
-        parser = XTermParser(self._debug)
+        parser = Parser(self._debug, awaited=self._asks_ground)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():

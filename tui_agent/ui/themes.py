@@ -8,6 +8,7 @@ Japanese or Korean locale does not show them two cells wide.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -183,6 +184,16 @@ ANSI = Theme(
 )
 
 THEMES = (DARK, LIGHT, ANSI)
+NAMED = {"dark": DARK, "light": LIGHT, "ansi": ANSI}
+"""Our themes by their names in settings."""
+
+
+def textual_themes(known: Iterable[str]) -> list[str]:
+    """Those of the themes an app knows that come with Textual; their contrast is not ours to promise."""
+    ours = {theme.name for theme in THEMES}
+    return sorted(
+        name for name in known if name not in ours and not name.startswith(("own-", "textual-ansi"))
+    )
 
 
 @dataclass(frozen=True, slots=True)
