@@ -43,8 +43,9 @@ def link_style(target: str) -> Style:
 
 
 def inline(token: Token) -> Content:
-    """The content of an inline token."""
+    """The content of an inline token; where what each child shows ends is left in `token.meta["edges"]`."""
     parts: list[str] = []
+    edges: list[int] = []
     spans: list[Span] = []
     styles: list[tuple[int, str | Style]] = []
     length = 0
@@ -94,6 +95,8 @@ def inline(token: Token) -> Content:
                 add(_shown(f"[image {child.content} {child.attrs.get('src', '')}]"))
             case _:
                 add(_shown(child.content))
+        edges.append(length)
+    token.meta["edges"] = edges
     return Content("".join(parts), spans)
 
 

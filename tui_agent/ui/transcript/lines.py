@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from tui_agent.literal import visible
+
+if TYPE_CHECKING:
+    from tui_agent.ui.transcript.origin import Origin
 
 EMPTY = Content("")
 
@@ -20,7 +24,8 @@ class Line:
 
     `first` stands before its first row, `rest` before those it is wrapped to; both have the same width. `fold`: broken
     anywhere, as code is, instead of at words. `wide`: uses the whole width and not only that of prose. `ground` is
-    the style of the whole row. `sign` stands in the margin beside the first row.
+    the style of the whole row. `sign` stands in the margin beside the first row. `origin` says where the content comes
+    from; a line without one has nothing to select.
     """
 
     content: Content
@@ -30,6 +35,7 @@ class Line:
     wide: bool = False
     ground: str = ""
     sign: Content = EMPTY
+    origin: Origin | None = None
 
 
 def literal(text: str, style: str = "") -> Content:

@@ -17,6 +17,7 @@ from tui_agent.literal import clean
 from tui_agent.ui.transcript import code
 from tui_agent.ui.transcript.inline import inline
 from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal, wrapped
+from tui_agent.ui.transcript.origin import Origin, Run, Source, part_of
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tui_agent.ui.themes import Glyphs
     from tui_agent.ui.transcript.stream import Chunk
 
+_INDENT = Content("  ")
+"""Before every line of code."""
 _NARROWEST = 6
 """Cells a column of a table keeps; if there is no room for that, the table is shown as written."""
 
@@ -65,6 +68,7 @@ class _Writer:
     def __init__(self, chunk: Chunk, width: int, glyphs: Glyphs) -> None:
         self.lines: list[Line] = []
         self._chunk = chunk
+        self._source = Source(chunk)
         self._width = width
         self._glyphs = glyphs
         self._around: list[_Container] = []
@@ -89,7 +93,8 @@ class _Writer:
                     self._code(token)
                 case "hr":
                     room = max(3, min(self._width, PROSE) - self._inset)
-                    self._write(Content.styled(self._glyphs.rule * room, ".transcript--dim"))
+                    rule = Content.styled(self._glyphs.rule * room, ".transcript--dim")
+                    self._write(rule, origin=self._source.whole(token, len(rule)))
                 case "bullet_list_open" | "ordered_list_open":
                     self._open_list(token)
                 case "bullet_list_close" | "ordered_list_close":
@@ -158,7 +163,15 @@ class _Writer:
     def _blank(self, before: Content) -> None:
         self.lines.append(Line(EMPTY, before, before))
 
-    def _write(self, content: Content, *, fold: bool = False, wide: bool = False, ground: str = "") -> None:
+    def _write(
+        self,
+        content: Content,
+        *,
+        fold: bool = False,
+        wide: bool = False,
+        ground: str = "",
+        origin: Origin | None = None,
+    ) -> None:
         if self._gap:
             begun = [container.rest for container in self._around if container.used]
             self._blank(EMPTY.join(begun))
@@ -167,7 +180,7 @@ class _Writer:
         rest = EMPTY.join(c.rest for c in self._around)
         for container in self._around:
             container.used = True
-        self.lines.append(Line(content, first, rest, fold, wide, ground))
+        self.lines.append(Line(content, first, rest, fold, wide, ground, origin=origin))
 
     # --- leaves
 
@@ -175,16 +188,19 @@ class _Writer:
         content = inline(token)
         if heading:
             content = content.stylize_before(".transcript--heading" if heading in ("h1", "h2") else "bold")
-        for line in content.split("\n", allow_blank=True):
-            self._write(line)
+        origins = self._source.paragraph(token, content.plain)
+        for line, origin in zip(content.split("\n", allow_blank=True), origins, strict=False):
+            self._write(line, origin=origin)
         self._gap = True
 
     def _code(self, token: Token) -> None:
         language = token.info.split()[0] if token.info.split() else ""
         text = token.content.removesuffix("\n")
         content = code.highlighted(text, language) if self._chunk.closed else literal(text)
-        for line in content.split("\n", allow_blank=True):
-            self._write(Content("  ") + line, fold=True, wide=True, ground=".transcript--code")
+        lines = content.split("\n", allow_blank=True)
+        origins = self._source.code(token, [line.plain for line in lines], len(_INDENT))
+        for line, origin in zip(lines, origins, strict=False):
+            self._write(_INDENT + line, fold=True, wide=True, ground=".transcript--code", origin=origin)
         self._gap = True
 
     # --- tables
@@ -192,24 +208,29 @@ class _Writer:
     def _table(self, tokens: Sequence[Token], index: int) -> int:
         """Write the table that opens at `index`; returns where it closes."""
         close, rows, aligns = read_table(tokens, index)
+        inlines = _inlines(tokens, index)
         room = self._width - self._inset
         widths = self._column_widths(rows, room)
         if widths is None:
-            for row in rows:
-                self._write(Content(f" {self._glyphs.bar} ").join(row), wide=True)
+            for row, tokens_of in zip(rows, inlines, strict=False):
+                line, runs = self._joined(row, self._source.row(tokens_of, [cell.plain for cell in row]))
+                self._write(line, wide=True, origin=self._source.row_line(tokens_of[0], runs))
         else:
             if self._table_body:
-                self._gap, rows = False, rows[1:]
+                self._gap, rows, inlines = False, rows[1:], inlines[1:]
                 self._table_body = False
-            for number, row in enumerate(rows):
+            for number, (row, tokens_of) in enumerate(zip(rows, inlines, strict=True)):
                 head = number == 0 and not self._chunk.body
-                for line in self._row(row, widths, aligns, head=head):
-                    self._write(line, wide=True)
+                sources = self._source.row(tokens_of, [cell.plain for cell in row])
+                for line, runs in self._row(row, sources, widths, aligns, head=head):
+                    self._write(line, wide=True, origin=self._source.row_line(tokens_of[0], runs))
                 if head:
                     rule = f"{self._glyphs.rule}{self._glyphs.rule}{self._glyphs.rule}".join(
                         self._glyphs.rule * width for width in widths
                     )
-                    self._write(Content.styled(rule, ".transcript--dim"), wide=True)
+                    origin = self._source.row_line(tokens_of[0], (), below=1)
+                    origin = origin._replace(runs=(Run(0, len(rule), origin.start, origin.stop),))
+                    self._write(Content.styled(rule, ".transcript--dim"), wide=True, origin=origin)
         self._gap = True
         return close
 
@@ -226,20 +247,67 @@ class _Writer:
         return table.widths[room] or None
 
     def _row(
-        self, cells: Sequence[Content], widths: Sequence[int], aligns: Sequence[str], *, head: bool
-    ) -> Iterator[Content]:
-        """A row's lines: as many as its highest cell has."""
+        self,
+        cells: Sequence[Content],
+        sources: Sequence[Sequence[Run]],
+        widths: Sequence[int],
+        aligns: Sequence[str],
+        *,
+        head: bool,
+    ) -> Iterator[tuple[Content, list[Run]]]:
+        """A row's lines, as many as its highest cell has, and where they come from."""
         levels = [
             wrapped(cell.stylize_before("bold") if head else cell, width)
             for cell, width in zip(cells, widths, strict=False)
         ]
+        begins = [_begins(cell.plain, level) for cell, level in zip(cells, levels, strict=False)]
+        for number in range(max((len(cell) for cell in levels), default=0)):
+            parts: list[Content] = []
+            runs: list[list[Run]] = []
+            for column, (width, align) in enumerate(zip(widths, aligns, strict=True)):
+                here = levels[column][number] if number < len(levels[column]) else EMPTY
+                begin = begins[column][number] if here else 0
+                parts.append(_aligned(here, width, align))
+                shift = (
+                    len(parts[-1].plain) - len(parts[-1].plain.lstrip(" "))
+                    if align in ("right", "center")
+                    else 0
+                )
+                runs.append(list(part_of(sources[column], begin, begin + len(here), shift)) if here else [])
+            yield self._joined(parts, runs)
+
+    def _joined(self, parts: Sequence[Content], runs: Sequence[Sequence[Run]]) -> tuple[Content, list[Run]]:
+        """Cells beside each other, and where they come from."""
         separator = Content.styled(f" {self._glyphs.bar} ", ".transcript--dim")
-        for level in range(max((len(cell) for cell in levels), default=0)):
-            parts = [
-                _aligned(cell[level] if level < len(cell) else EMPTY, width, align)
-                for cell, width, align in zip(levels, widths, aligns, strict=False)
-            ]
-            yield separator.join(parts)
+        moved, at = [], 0
+        for part, here in zip(parts, runs, strict=False):
+            moved += [run._replace(at=run.at + at) for run in here]
+            at += len(part) + len(separator)
+        return separator.join(parts), moved
+
+
+def _begins(plain: str, levels: Sequence[Content]) -> list[int]:
+    """At which character each of the lines begins to which a cell was wrapped."""
+    begins: list[int] = []
+    at = 0
+    for number, level in enumerate(levels):
+        while number and at < len(plain) and plain[at] == " ":
+            at += 1
+        begins.append(at)
+        at += len(level)
+    return begins
+
+
+def _inlines(tokens: Sequence[Token], index: int) -> list[list[Token]]:
+    """The tokens of a table's cells, row by row."""
+    rows: list[list[Token]] = []
+    while tokens[index].type != "table_close":
+        if tokens[index].type == "tr_open":
+            rows.append([])
+        elif tokens[index].type == "inline":
+            rows[-1].append(tokens[index])
+        index += 1
+    return rows
 
 
 def read_table(tokens: Sequence[Token], index: int) -> tuple[int, list[list[Content]], list[str]]:

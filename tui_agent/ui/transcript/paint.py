@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from textual.content import Content
     from textual.widget import Widget
 
+    from tui_agent.ui.transcript.origin import Origin
+
 MARGIN = 2
 """Cells left of every row: signs, and the cursor."""
 KEPT_ROWS = 4000
@@ -50,11 +52,17 @@ class Part:
 
 
 class Row(NamedTuple):
-    """A row of the screen. It begins at character `column` of line `line` of its part; line -1 is between entries."""
+    """A row of the screen. It begins at character `column` of line `line` of its part; line -1 is between entries.
+
+    `text` is what it shows of that line, `inset` cells after its left end; `origin` is the line's.
+    """
 
     strip: Strip
     line: int
     column: int
+    text: str = ""
+    inset: int = 0
+    origin: Origin | None = None
 
 
 class Painter:
@@ -137,7 +145,9 @@ class Painter:
                 *self._segments(line.rest if row else line.first, base),
                 *self._segments(content, base),
             ]
-            yield Row(Strip(segments).adjust_cell_length(width, base.rich_style), number, column)
+            strip = Strip(segments).adjust_cell_length(width, base.rich_style)
+            inset = MARGIN + line.first.cell_length
+            yield Row(strip, number, column, content.plain, inset, line.origin)
             column += len(content)
 
     def _segments(self, content: Content, base: Style) -> Iterator[Segment]:

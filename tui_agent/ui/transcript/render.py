@@ -26,11 +26,21 @@ from tui_agent.ui.transcript.entries import (
     ToolCall,
     Words,
     human_size,
-    human_time,
     short_time,
 )
 from tui_agent.ui.transcript.lines import EMPTY, PROSE, Line, literal
+from tui_agent.ui.transcript.origin import Origin, Run, line_origin, whole_origin
 from tui_agent.ui.transcript.paint import MARGIN, Part, beyond
+from tui_agent.ui.transcript.said import (
+    GAP,
+    STATES,
+    TITLE_CHARACTERS,
+    call_words,
+    fold_words,
+    plain_text,
+    retry_words,
+    way_lines,
+)
 
 if TYPE_CHECKING:
     from tui_agent.ui.themes import Glyphs
@@ -40,24 +50,11 @@ PAGE_LINES = 200
 PAGE_CHARACTERS = 12_000
 """The most of a text that is laid out at once."""
 _LEAST_ROOM = 8
-_GAP = 2
 _NARROW = 50
 """Cells below which a call's line leaves its time out."""
 _COLUMNS = ((72, 18), (_NARROW, 12), (0, 8))
 """From how many cells on a call's summary has how many. One width for all calls keeps their lines in columns."""
 _TIME = 8
-_TITLE_CHARACTERS = 400
-_STATES = {
-    "writing": ("writing", ".transcript--dim"),
-    "waiting": ("waiting", ".transcript--dim"),
-    "running": ("running", ".transcript--busy"),
-    "asks": ("asks you", ".transcript--busy"),
-    "ok": ("ok", ".transcript--ok"),
-    "error": ("error", ".transcript--error"),
-    "denied": ("denied", ".transcript--warning"),
-    "cancelled": ("stopped", ".transcript--warning"),
-    "interrupted": ("no result", ".transcript--warning"),
-}
 _LEVELS = {"info": ".transcript--dim", "warning": ".transcript--warning", "error": ".transcript--error"}
 
 
@@ -81,26 +78,21 @@ class Parts:
             case ToolCall():
                 return self._call(entry)
             case Thinking():
-                words = "thinking ..." if entry.open else "thinking"
-                said = human_size(len(entry.text.encode("utf-8", "replace"))) if entry.text else "not shown"
-                head = self._fold(entry, words, said, "" if entry.opened else entry.text)
                 style = ".transcript--thinking"
-                return [head, *(pages(entry.text, style=style) if entry.opened else ())]
+                text = pages(entry.text, style=style, section=1) if entry.opened else ()
+                return [self._fold(entry), *text]
             case Aside():
-                head = self._fold(entry, entry.label, "", "" if entry.opened else entry.text)
-                return [head, *(pages(entry.text) if entry.opened else ())]
+                return [self._fold(entry), *(pages(entry.text, section=1) if entry.opened else ())]
             case Mark():
                 return [Part(lambda width: [self._mark(entry, width)])]
             case Note():
-                return self._said(entry.text, (), _LEVELS[entry.level], "" if entry.level == "info" else "!")
+                sign = "" if entry.level == "info" else "!"
+                return self._said(entry.text, (), _LEVELS[entry.level], sign, section=0)
             case Failure():
-                return self._said(entry.text, entry.ways, ".transcript--error", "!")
+                return self._said(entry.text, entry.ways, ".transcript--error", "!", section=0)
             case Retry():
-                when = "asked again" if entry.over else f"asking again in {human_time(entry.seconds)}"
-                if entry.stopped:
-                    when = "stopped before an answer"
-                text = f"{when} ({entry.attempt} of {entry.attempts}): {entry.reason}"
-                return self._said(text, (), ".transcript--dim" if entry.over else ".transcript--busy", "!")
+                style = ".transcript--dim" if entry.over else ".transcript--busy"
+                return self._said(retry_words(entry), (), style, "!", section=0)
             case _:
                 return []
 
@@ -127,11 +119,16 @@ class Parts:
             lines = text.split("\n")
             text, more = "\n".join(lines[: Words.SHOWN]), len(lines) - Words.SHOWN
         sign = Content.styled(self._glyphs.prompt, ".transcript--sign")
-        parts = list(pages(text, ground=".transcript--words", sign=sign))
+        parts = list(pages(text, ground=".transcript--words", sign=sign, section=0))
         if more:
             said = f"{self._glyphs.more} {more:,} more lines, Enter or a click shows them"
             rest = literal(said, ".transcript--dim")
-            parts.append(Part(lambda width: [Line(rest, ground=".transcript--words")]))
+            line = Line(
+                rest,
+                ground=".transcript--words",
+                origin=whole_origin(0, len(plain_text(text)) + 1, len(plain_text(entry.text)), len(rest)),
+            )
+            parts.append(Part(lambda width: [line]))
         return parts
 
     def _call(self, entry: ToolCall) -> list[Part]:
@@ -140,12 +137,13 @@ class Parts:
             return parts
         bar = self._glyphs.bar
         parts += [
-            self._if_cut(entry, page) for page in pages(entry.title, style=".transcript--title", bar=bar)
+            self._if_cut(entry, page)
+            for page in pages(entry.title, style=".transcript--title", bar=bar, section=1)
         ]
         if entry.diff:
             parts += diff_pages(entry.diff)
         if entry.text and (not entry.diff or entry.state != "ok"):
-            parts += pages(entry.text, style=".transcript--output", bar=bar, fold=True)
+            parts += pages(entry.text, style=".transcript--output", bar=bar, fold=True, section=3)
         elif not entry.diff:
             said = "no output yet" if entry.state in ("running", "asks") else "no output"
             parts += pages(said, style=".transcript--dim", bar=bar)
@@ -155,8 +153,21 @@ class Parts:
         left, right = self._call_name(entry), self._call_state(entry, width)
         room = _title_room(right, width)
         cut = _cut(left, room, self._glyphs.more)
-        line = cut + Content(" " * (room - cut.cell_length + _GAP)) + right
-        return Line(line, sign=self._sign(entry), fold=True)
+        before = cut + Content(" " * (room - cut.cell_length + GAP))
+        words, figures = call_words(entry)
+        end = len(words) + GAP + len(figures)
+        shown = Run(len(before), len(right), len(words) + GAP, end)
+        origin = self._head_origin(cut.plain, words, shown)
+        return Line(before + right, sign=self._sign(entry), fold=True, origin=origin)
+
+    def _head_origin(self, shown: str, words: str, *more: Run) -> Origin:
+        """The origin of a line that is cut where it is too long for the screen: the end stands for all that was cut."""
+        same = len(shown) if shown == words else max(0, len(shown) - len(self._glyphs.more))
+        runs = [Run(0, same, 0, same)]
+        if same < len(words):
+            runs.append(Run(same, len(shown) - same, same, len(words)))
+        stop = more[-1].stop if more else len(words)
+        return Origin(0, 0, stop, (*runs, *more), 0, stop, 0, 0)
 
     def _cuts_title(self, entry: ToolCall, width: int) -> bool:
         """Is the call's title too long for its line? Then it is said again when the call is opened."""
@@ -168,13 +179,13 @@ class Parts:
 
     def _call_name(self, entry: ToolCall) -> Content:
         name = literal(one_line(entry.tool or "tool", 40), ".transcript--tool")
-        return name + literal(" " + one_line(entry.title[:_TITLE_CHARACTERS])) if entry.title else name
+        return name + literal(" " + one_line(entry.title[:TITLE_CHARACTERS])) if entry.title else name
 
     def _call_state(self, entry: ToolCall, width: int) -> Content:
         """State, size, time: the right end of a call's line."""
-        word, style = _STATES[entry.state]
+        word, style = STATES[entry.state]
         room = next(cells for least, cells in _COLUMNS if width >= least)
-        said = one_line(entry.summary[:_TITLE_CHARACTERS]) or (human_size(entry.size) if entry.size else "")
+        said = one_line(entry.summary[:TITLE_CHARACTERS]) or (human_size(entry.size) if entry.size else "")
         summary = _cut(literal(said), room, self._glyphs.more)
         seconds = entry.seconds
         if entry.state == "running":
@@ -184,18 +195,15 @@ class Parts:
             figures += literal(f" {'' if seconds is None else short_time(seconds):>{_TIME}}")
         return Content.styled(f"{word:<9}", style) + figures.stylize(".transcript--dim")
 
-    def _fold(self, entry: Entry, label: str, said: str, text: str) -> Part:
-        """A line that opens to more: label, a few words, the beginning of the text."""
+    def _fold(self, entry: Thinking | Aside) -> Part:
+        """A line that opens to more."""
 
         def make(width: int) -> list[Line]:
-            head = literal(one_line(label, 60), ".transcript--tool")
-            if said:
-                head += literal(f"  {said}", ".transcript--dim")
-            if text:
-                words = " ".join(text[:_TITLE_CHARACTERS].split())
-                head += literal("  " + one_line(words), ".transcript--dim")
+            label, rest = fold_words(entry)
+            head = literal(label, ".transcript--tool") + literal(rest, ".transcript--dim")
             cut = _cut(head, max(_LEAST_ROOM, min(width, PROSE)), self._glyphs.more)
-            return [Line(cut, sign=self._sign(entry), fold=True)]
+            origin = self._head_origin(cut.plain, label + rest)
+            return [Line(cut, sign=self._sign(entry), fold=True, origin=origin)]
 
         return Part(make)
 
@@ -214,10 +222,18 @@ class Parts:
         line = literal(words + rule * spare + end, ".transcript--checkpoint")
         return Line(line, sign=Content.styled(rule * MARGIN, ".transcript--checkpoint"), fold=True)
 
-    def _said(self, text: str, ways: Sequence[str], style: str, sign: str) -> list[Part]:
-        parts = list(pages(text.strip() or "no reason given", style=style, sign=Content.styled(sign, style)))
+    def _said(
+        self, text: str, ways: Sequence[str], style: str, sign: str, *, section: int | None = None
+    ) -> list[Part]:
+        text = text.strip() or "no reason given"
+        parts = list(pages(text, style=style, sign=Content.styled(sign, style), section=section))
         bullet = Content.styled(f"{self._glyphs.bullets[0]} ", style)
-        lines = [Line(literal(" ".join(way.split())), bullet, Content("  ")) for way in ways]
+        lines: list[Line] = []
+        at = 0
+        for way in way_lines(ways):
+            content = literal(way)
+            lines.append(Line(content, bullet, Content("  "), origin=line_origin(1, at, way, content.plain)))
+            at += len(way) + 1
         return [*parts, Part(lambda width: lines, beyond(ways), len(lines) - 1)] if lines else parts
 
 
@@ -229,37 +245,46 @@ def pages(
     sign: Content = EMPTY,
     bar: str = "",
     fold: bool = False,
+    section: int | None = None,
 ) -> Iterator[Part]:
-    """Foreign text as parts of a bounded size. `fold`: it is output and not prose; `bar` stands before each line."""
+    """Foreign text as parts of a bounded size. `fold`: it is output and not prose; `bar` stands before each line.
+
+    `section`: of which section of its entry's source the text is (see `said.sections`); None: it cannot be selected.
+    """
     before = Content.styled(f"{bar} ", ".transcript--dim") if bar else EMPTY
 
-    def part(lines: list[str], sign: Content) -> Part:
+    def part(lines: list[tuple[str, int]], sign: Content) -> Part:
         def make(width: int) -> list[Line]:
-            return [
-                Line(literal(line, style), before, before, fold, fold, ground, EMPTY if number else sign)
-                for number, line in enumerate(lines)
-            ]
+            made: list[Line] = []
+            for line, at in lines:
+                content = literal(line, style)
+                origin = None if section is None else line_origin(section, at, line, content.plain)
+                head = EMPTY if made else sign
+                made.append(Line(content, before, before, fold, fold, ground, head, origin))
+            return made
 
-        return Part(make, beyond(lines), len(lines) - 1)
+        return Part(make, beyond(line for line, _ in lines), len(lines) - 1)
 
-    page: list[str] = []
+    page: list[tuple[str, int]] = []
     size = 0
-    for line in _bounded(text.replace("\r\n", "\n").removesuffix("\n").split("\n")):
+    for line, at in _bounded(plain_text(text).split("\n")):
         if len(page) >= PAGE_LINES or size + len(line) > PAGE_CHARACTERS:
             if page:
                 yield part(page, sign)
                 sign = EMPTY
             page, size = [], 0
-        page.append(line)
+        page.append((line, at))
         size += len(line)
     yield part(page, sign)
 
 
-def _bounded(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, overlong ones in pieces."""
+def _bounded(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The lines, overlong ones in pieces, and where each begins in the text."""
+    at = 0
     for line in lines:
         for start in range(0, len(line) or 1, PAGE_CHARACTERS):
-            yield line[start : start + PAGE_CHARACTERS]
+            yield line[start : start + PAGE_CHARACTERS], at + start
+        at += len(line) + 1
 
 
 def diff_pages(text: str) -> Iterator[Part]:
@@ -287,7 +312,7 @@ def _diff_page(page: list[diff.DiffLine], digits: int) -> Part:
 
 
 def _title_room(right: Content, width: int) -> int:
-    return max(_LEAST_ROOM, min(width, PROSE) - right.cell_length - _GAP)
+    return max(_LEAST_ROOM, min(width, PROSE) - right.cell_length - GAP)
 
 
 def _cut(content: Content, width: int, more: str) -> Content:

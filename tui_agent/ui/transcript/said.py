@@ -1,0 +1,127 @@
+"""What an entry says in words, for its line on the screen and for whoever copies it.
+
+What is copied is the source: of an answer its Markdown, of a person's words the words, of output the output, of a
+diff the diff. Of what is folded it is the line that is shown, with nothing of it cut off. Checkpoints say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui_agent.literal import one_line
+from tui_agent.ui.transcript.entries import (
+    Answer,
+    Aside,
+    Entry,
+    Failure,
+    Mark,
+    Note,
+    Retry,
+    Thinking,
+    ToolCall,
+    Words,
+    human_size,
+    human_time,
+    short_time,
+)
+
+TITLE_CHARACTERS = 400
+"""Characters of a title or a text that a line shows at most."""
+GAP = 2
+"""Blanks between a call's words and its state."""
+STATES = {
+    "writing": ("writing", ".transcript--dim"),
+    "waiting": ("waiting", ".transcript--dim"),
+    "running": ("running", ".transcript--busy"),
+    "asks": ("asks you", ".transcript--busy"),
+    "ok": ("ok", ".transcript--ok"),
+    "error": ("error", ".transcript--error"),
+    "denied": ("denied", ".transcript--warning"),
+    "cancelled": ("stopped", ".transcript--warning"),
+    "interrupted": ("no result", ".transcript--warning"),
+}
+"""A call's state in words, and in which style."""
+
+
+def sections(entry: Entry) -> tuple[str, ...]:
+    """The source of an entry, in sections: the places of a selection are offsets in one of them.
+
+    Of what folds, section 0 is its line. Of a call, 1 is its argument, 2 its diff, 3 its output; of thinking and of
+    what stands aside, 1 is the text; of a failure, 1 are the ways out.
+    """
+    match entry:
+        case Answer():
+            return (entry.body.source,)
+        case Words():
+            return (plain_text(entry.text),)
+        case ToolCall():
+            words, figures = call_words(entry)
+            line = words + " " * GAP + figures
+            return line, plain_text(entry.title), plain_text(entry.diff), plain_text(entry.text)
+        case Thinking() | Aside():
+            return "".join(fold_words(entry)), plain_text(entry.text)
+        case Failure():
+            return plain_text(entry.text.strip() or "no reason given"), "\n".join(way_lines(entry.ways))
+        case Note():
+            return (plain_text(entry.text.strip() or "no reason given"),)
+        case Retry():
+            return (plain_text(retry_words(entry)),)
+        case _:
+            return ()
+
+
+def copied_sections(entry: Entry) -> tuple[int, ...]:
+    """The sections that a selection takes which goes over the whole entry: those that are shown, none of them twice."""
+    match entry:
+        case ToolCall():
+            argument = (1,) if "\n" in entry.title else ()
+            diff = (2,) if entry.diff else ()
+            text = (3,) if entry.text and (not entry.diff or entry.state != "ok") else ()
+            return (0, *argument, *diff, *text) if entry.opened else (0,)
+        case Thinking() | Aside():
+            return (0, 1) if entry.opened and entry.text else (0,)
+        case Failure():
+            return (0, 1) if entry.ways else (0,)
+        case Mark():
+            return ()
+        case _:
+            return (0,)
+
+
+def call_words(entry: ToolCall) -> tuple[str, str]:
+    """A call's line, nothing cut off: its name and argument; its state, size and time."""
+    name = one_line(entry.tool or "tool", 40)
+    size = human_size(entry.size) if entry.size else ""
+    time = "" if entry.seconds is None or entry.state == "running" else short_time(entry.seconds)
+    figures = (STATES[entry.state][0], one_line(entry.summary) or size, time)
+    return f"{name} {one_line(entry.title)}" if entry.title else name, "  ".join(filter(None, figures))
+
+
+def fold_words(entry: Thinking | Aside) -> tuple[str, str]:
+    """The line that opens to more: its label; a few words and, while it is folded, the beginning of the text."""
+    label = entry.label if isinstance(entry, Aside) else "thinking ..." if entry.open else "thinking"
+    rest = ""
+    if isinstance(entry, Thinking):
+        size = human_size(len(entry.text.encode("utf-8", "replace"))) if entry.text else "not shown"
+        rest = f"  {size}"
+    if entry.text and not entry.opened:
+        rest += "  " + one_line(" ".join(entry.text[:TITLE_CHARACTERS].split()))
+    return one_line(label, 60), rest
+
+
+def retry_words(entry: Retry) -> str:
+    """What is said about a request that is sent again."""
+    when = "asked again" if entry.over else f"asking again in {human_time(entry.seconds)}"
+    if entry.stopped:
+        when = "stopped before an answer"
+    return f"{when} ({entry.attempt} of {entry.attempts}): {entry.reason}"
+
+
+def way_lines(ways: Sequence[str]) -> list[str]:
+    """The ways out of a failure, each on one line."""
+    return [" ".join(way.split()) for way in ways]
+
+
+def plain_text(text: str) -> str:
+    """A text as it is cut into lines: they end in newlines, and the last one in nothing."""
+    return text.replace("\r\n", "\n").removesuffix("\n")
