@@ -143,6 +143,7 @@ async def open_session(
             chosen=chosen,
             toolbox=toolbox,
             choose=choose.named,
+            choose_from=choose.take,
             prepare=prepare,
         ),
         title=folder.meta.title,
@@ -169,6 +170,17 @@ async def open_session(
     session.weigh(lacking=await asyncio.to_thread(_lacking, context, prompt, toolbox))
     session.beside(_ask_limits(session), "limits")
     return session
+
+
+async def open_log(path: Path) -> Context:
+    """Any log, to be looked at: no lease is taken and nothing is written.
+
+    Raises:
+        LogReadError: it cannot be read.
+    """
+    context = Context(path, read_only=True)
+    await context.restore()
+    return context
 
 
 async def preview_request(
@@ -356,28 +368,26 @@ class _Choice:
         if profile.provider != "demo" and profile.auth != "none" and key is None:
             variable = profile.api_key_env or "the key variable of the profile"
             self.notices.append(
-                f"no key for {profile.base_url}: the demo model answers, which is no AI. Set {variable} and start again"
+                f"no key for {profile.base_url}: the demo model answers, which is no AI. /connect connects a model; "
+                f"so does setting {variable} before the start"
             )
             profile = self.settings.profiles.get("demo", Profile(name="demo", provider="demo", auth="none"))
             key = None
         return self._connected(profile, key)
 
     async def named(self, name: str) -> Chosen:
-        """The profile of that name, else that model of the profile in force, its limits asked.
+        """The profile of that name, a model of one (`PROFILE MODEL`), or of the profile in force; its limits asked.
 
         Raises:
             CommandError: there is no key, or the endpoint does not answer.
         """
-        if name in self.settings.profiles:
-            profile = self.settings.profiles[name]
-        elif self._profile is not None and self._profile.provider != "demo":
-            profile = replace(self._profile, model=name, context_window=None, max_output_tokens=None)
-        else:
-            known = ", ".join(sorted(self.settings.profiles))
-            raise CommandError(f"there is no profile {name!r} in settings; there are: {known}")
+        profile = self._find(name)
         key = await asyncio.to_thread(secrets.api_key, profile)
         if profile.provider != "demo" and profile.auth != "none" and key is None:
-            raise CommandError(f"there is no key for {profile.base_url}: set {profile.api_key_env}")
+            variable = profile.api_key_env or "the variable of the profile's key"
+            raise CommandError(
+                f"there is no key for {profile.base_url}: /connect asks for it, or set {variable}"
+            )
         before, chosen = self._profile, self._connected(profile, key)
         try:
             await chosen.provider.prepare()
@@ -386,6 +396,28 @@ class _Choice:
             await chosen.provider.close()
             raise CommandError(f"{name} cannot be asked: {error}") from error
         return chosen
+
+    def take(self, settings: Settings) -> None:
+        """Choose from other settings from now on."""
+        self.settings = settings
+
+    def _find(self, name: str) -> Profile:
+        profiles = self.settings.profiles
+        if name in profiles:
+            return profiles[name]
+        within = [known for known in profiles if name.startswith(f"{known} ")]
+        if within:
+            known = max(within, key=len)
+            profile, model = profiles[known], name[len(known) :].strip()
+        elif self._profile is not None:
+            profile, model = self._profile, name
+        if (not within and self._profile is None) or profile.provider == "demo":
+            raise CommandError(
+                f"there is no profile {name!r} in settings; there are: {', '.join(sorted(profiles))}"
+            )
+        if model == profile.model:
+            return profile
+        return replace(profile, model=model, context_window=None, max_output_tokens=None)
 
     def _connected(self, profile: Profile, key: str | None) -> Chosen:
         self._profile = profile

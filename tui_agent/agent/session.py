@@ -10,7 +10,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -65,7 +65,8 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a session is made of. `choose` connects another profile or model; `prepare` writes what a new log needs."""
+    """What a session is made of. `choose` connects another profile or model, from the settings that `choose_from` was
+    told last; `prepare` writes what a new log needs."""
 
     folder: SessionFolder
     workspace: Path
@@ -83,6 +84,7 @@ class Parts:
     rules: Rules
     redact: Callable[[str], str]
     choose: Callable[[str], Awaitable[Chosen]]
+    choose_from: Callable[[Settings], None]
     prepare: Callable[[], Awaitable[None]]
 
 
@@ -108,6 +110,7 @@ class Session:
         self._replies = parts.replies
         self._chosen = parts.chosen
         self._choose = parts.choose
+        self._choose_from = parts.choose_from
         self._prepare = parts.prepare
         self._gate = asyncio.Lock()
         self._turn = Turn(
@@ -161,6 +164,16 @@ class Session:
     def profile(self) -> str:
         """The profile the model came from."""
         return self._chosen.profile
+
+    @property
+    def thinking(self) -> str:
+        """How much the model may think from the next turn on."""
+        return (self._next or self._chosen).thinking
+
+    @property
+    def next_model(self) -> str:
+        """The model that answers from the next turn on, where it is another one; else empty."""
+        return self._next.provider.label if self._next is not None else ""
 
     @property
     def demo(self) -> bool:
@@ -362,11 +375,22 @@ class Session:
         """
         chosen = await self._choose(name)
         passed_over, self._next = self._next, chosen
-        if passed_over is not None:
+        if passed_over is not None and passed_over.provider is not self.provider:
             await passed_over.provider.close()
         if not self.busy:
             await self._adopt()
         return chosen
+
+    async def use_thinking(self, level: str) -> None:
+        """Let the model think so much from the next turn on."""
+        self._next = replace(self._next or self._chosen, thinking=level)
+        if not self.busy:
+            await self._adopt()
+
+    def take_settings(self, settings: Settings) -> None:
+        """Choose models by these settings from now on."""
+        self.settings = settings
+        self._choose_from(settings)
 
     async def rename(self, title: str) -> None:
         """Give the session another title.
@@ -490,7 +514,8 @@ class Session:
         old, self._chosen = self._chosen, chosen
         self.announce_break()
         self._replies.use(chosen.provider, chosen.thinking)
-        await old.provider.close()
+        if old.provider is not chosen.provider:
+            await old.provider.close()
         self.emit(ModelChanged(self.model, self.window, self.demo))
         self._replies.weigh()
 

@@ -20,6 +20,8 @@ Signs = Literal["unicode", "ascii"]
 Motion = Literal["full", "reduced"]
 Auth = Literal["bearer", "x-api-key", "none"]
 Thinking = Literal["off", "low", "medium", "high"]
+LEVELS: tuple[Thinking, ...] = ("off", "low", "medium", "high")
+"""How much a model may think."""
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
@@ -108,7 +110,7 @@ class Profile:
         metadata=_rule(
             "choice",
             "How much the model may think before it answers.",
-            choices=("off", "low", "medium", "high"),
+            choices=LEVELS,
             when="choice",
         ),
     )

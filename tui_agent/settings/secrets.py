@@ -1,8 +1,8 @@
 """The user's keys: where they come from, and that they are written nowhere.
 
 A key comes from the environment variable that a profile names, else from the system's keyring (the `keyring` extra;
-service `tui-agent`, user name the profile's name). Before text is written or shown, the values of all those
-variables are replaced by `[redacted NAME]`.
+service `tui-agent`, user name the profile's name); one that was typed for this run alone goes before both. Before text
+is written or shown, the values of all of them are replaced by `[redacted NAME]`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from tui_agent.settings.rules import SettingsError
 
 if TYPE_CHECKING:
     from tui_agent.settings.schema import Profile, Settings
@@ -22,6 +24,7 @@ LEAST_SECRET = 8
 """Characters: a shorter value is no key, and replacing it would tear ordinary words."""
 
 _T = TypeVar("_T")
+_lent: dict[str, str] = {}
 
 
 def api_key(profile: Profile) -> str | None:
@@ -32,12 +35,53 @@ def api_key(profile: Profile) -> str | None:
     """
     if profile.provider == "demo" or profile.auth == "none":
         return None
+    if profile.name in _lent:
+        return _lent[profile.name]
     if profile.api_key_env and (value := os.environ.get(profile.api_key_env, "").strip()):
         return value
     stored = _from_keyring(profile.name) if profile.name else None
     if stored:
         _watched.add(profile.api_key_env or profile.name, stored)
     return stored
+
+
+def lend(profile: Profile, key: str) -> None:
+    """Use a key for a profile until the program ends. It is in no file and in no other program's environment."""
+    _lent[profile.name] = key.strip()
+    _watched.add(profile.api_key_env or profile.name, key)
+
+
+def take_back(profile: Profile) -> None:
+    """Use no lent key for a profile any more."""
+    _lent.pop(profile.name, None)
+
+
+def has_keyring() -> bool:
+    """Whether there is a keyring that keeps keys. It may block: call it in a thread."""
+    try:
+        keyring = importlib.import_module("keyring")
+        return float(keyring.get_keyring().priority) > 0
+    except (ImportError, RuntimeError, TypeError, ValueError):
+        return False
+
+
+def keep(profile: Profile, key: str) -> None:
+    """Keep a profile's key in the system's keyring. It may block while it asks the user: call it in a thread.
+
+    Raises:
+        SettingsError: there is no keyring, or it refuses.
+    """
+    _watched.add(profile.api_key_env or profile.name, key)
+    try:
+        keyring = importlib.import_module("keyring")
+        errors = importlib.import_module("keyring.errors")
+    except ImportError as error:
+        raise SettingsError("there is no keyring: install tui-agent[keyring]") from error
+    try:
+        keyring.set_password(SERVICE, profile.name, key.strip())
+    except errors.KeyringError as error:
+        # a backend may repeat what it was given
+        raise SettingsError(f"the keyring refuses: {redact(str(error))}") from error
 
 
 def variables(settings: Settings) -> list[str]:

@@ -78,7 +78,7 @@ def is_dark(colour: str) -> bool | None:
     if found is None:
         return None
     red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+    return bool(0.299 * red + 0.587 * green + 0.114 * blue < 0.5)
 
 
 def guess(variable: str | None) -> bool | None:

@@ -9,6 +9,7 @@ import aiofiles
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.messages.blocks import Message, result_text
+from tui_agent.settings.schema import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ def add_to(commands: Commands) -> None:
     """Add these commands to the list."""
     for command in (
         Command("model", model, "[PROFILE or MODEL]"),
+        Command("thinking", thinking, "[off, low, medium or high]"),
         Command("rename", rename, "TITLE"),
         Command("cost", cost),
         Command("export", export, "[FILE]"),
@@ -45,6 +47,17 @@ async def model(session: Session, *name: str) -> Outcome:
         f"{chosen.provider.label} answers {when} (window {chosen.provider.window:,} tokens)",
         {"model": chosen.provider.model, "profile": chosen.profile, "window": chosen.provider.window},
     )
+
+
+async def thinking(session: Session, *level: str) -> Outcome:
+    """Show how much the model may think, or change it from the next turn on"""
+    if not level:
+        return Outcome(f"thinking: {session.thinking}", {"thinking": session.thinking})
+    if len(level) != 1 or level[0] not in LEVELS:
+        raise CommandError(f"thinking is one of {', '.join(LEVELS)}")
+    await session.use_thinking(level[0])
+    when = "from the next turn on" if session.busy else "from now on"
+    return Outcome(f"thinking {when}: {session.thinking}", {"thinking": session.thinking})
 
 
 async def rename(session: Session, *title: str) -> Outcome:
