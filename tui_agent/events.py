@@ -1,15 +1,17 @@
 """Everything that can happen in a session, as data.
 
 Events come up from the engine; the screen, the headless mode, the trace and the tests hear the same ones. Each
-is a frozen dataclass of plain values, and none of them is an instruction.
+is a frozen struct of plain values, and none of them is an instruction. (Structs, since making
+half a hundred dataclasses is felt before the first frame.)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field, to_builtins
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
 Level = Literal["info", "warning", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """Something that happened."""
 
     @property
@@ -28,7 +29,7 @@ class Event:
 
     def as_json(self) -> dict[str, Any]:
         """The event as a JSON-ready mapping with its name under `event`."""
-        return {"event": self.name, **asdict(self)}
+        return {"event": self.name, **to_builtins(self)}
 
 
 Emit = Callable[[Event], None]
@@ -37,8 +38,7 @@ Emit = Callable[[Event], None]
 # --- the session -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOpened(Event):
+class SessionOpened(Event, frozen=True):
     """The session is ready. `repaired` names, in words, what opening it had to mend."""
 
     session: str
@@ -51,15 +51,13 @@ class SessionOpened(Event):
     repaired: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TitleChanged(Event):
+class TitleChanged(Event, frozen=True):
     """The session has another title."""
 
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChanged(Event):
+class ModelChanged(Event, frozen=True):
     """The next turn asks another model."""
 
     model: str
@@ -67,8 +65,7 @@ class ModelChanged(Event):
     demo: bool
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedPrompt:
+class QueuedPrompt(Struct, frozen=True):
     """A prompt that waits: delivered at the next `step` or at the end of the `turn`."""
 
     id: str
@@ -77,16 +74,14 @@ class QueuedPrompt:
     images: tuple[Block, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class QueueChanged(Event):
+class QueueChanged(Event, frozen=True):
     """The prompts that wait, in order. A paused queue (after an interrupt) sends nothing by itself."""
 
     prompts: tuple[QueuedPrompt, ...]
     paused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Notice(Event):
+class Notice(Event, frozen=True):
     """Something the user should read once. `source` is the room that says it."""
 
     text: str
@@ -94,8 +89,7 @@ class Notice(Event):
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StateChanged(Event):
+class StateChanged(Event, frozen=True):
     """A `_state` record changed: key goal, plan, todo, mode, tasks or ledger."""
 
     key: str
@@ -105,8 +99,7 @@ class StateChanged(Event):
 # --- a turn ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted(Event):
+class TurnStarted(Event, frozen=True):
     """A prompt is being worked on. `checkpoint` is the uid of the turn's checkpoint, `number` its id."""
 
     checkpoint: str
@@ -115,15 +108,13 @@ class TurnStarted(Event):
     images: tuple[Block, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StepStarted(Event):
+class StepStarted(Event, frozen=True):
     """The model is about to be asked; steps count from 1 in each turn."""
 
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded(Event):
+class TurnEnded(Event, frozen=True):
     """The turn is over. `reason`: end_turn, max_tokens, refusal, cancelled, failed or another stop reason."""
 
     reason: str
@@ -135,8 +126,7 @@ class TurnEnded(Event):
 # --- the model's reply -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed(Event):
+class Weighed(Event, frozen=True):
     """The weight of the next request, in tokens: `total` = `exact` + `pending`; `mark` says how sure it is."""
 
     total: int
@@ -146,22 +136,19 @@ class Weighed(Event):
     window: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta(Event):
+class TextDelta(Event, frozen=True):
     """More visible text of the open reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingDelta(Event):
+class ThinkingDelta(Event, frozen=True):
     """More thinking of the open reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUseDelta(Event):
+class ToolUseDelta(Event, frozen=True):
     """The open reply is writing a tool call; `size` is the bytes of arguments so far."""
 
     call: str
@@ -169,8 +156,7 @@ class ToolUseDelta(Event):
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyEnded(Event):
+class ReplyEnded(Event, frozen=True):
     """The reply is on disk as `record`."""
 
     record: str
@@ -179,15 +165,13 @@ class ReplyEnded(Event):
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyDropped(Event):
+class ReplyDropped(Event, frozen=True):
     """What was shown of the open reply is not part of the context: it failed, or is asked again."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReported(Event):
+class UsageReported(Event, frozen=True):
     """The provider's exact figures for one request, in tokens. `input` is without the cache figures."""
 
     input: int
@@ -197,8 +181,7 @@ class UsageReported(Event):
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class RetryWaiting(Event):
+class RetryWaiting(Event, frozen=True):
     """The request failed and is sent again in `seconds`; told once a second while it waits."""
 
     attempt: int
@@ -207,8 +190,7 @@ class RetryWaiting(Event):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFailed(Event):
+class RequestFailed(Event, frozen=True):
     """The model could not be asked. `kind`: overflow, auth, rate_limit, overloaded, connection, invalid, cut, other.
 
     `ways` are the ways out, in words a person can act on.
@@ -222,8 +204,7 @@ class RequestFailed(Event):
 # --- tools -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted(Event):
+class ToolStarted(Event, frozen=True):
     """A tool call is being handled (it may have to wait for an answer first). `title` is its main argument."""
 
     call: str
@@ -232,16 +213,14 @@ class ToolStarted(Event):
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolProgress(Event):
+class ToolProgress(Event, frozen=True):
     """More output of a running call."""
 
     call: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnded(Event):
+class ToolEnded(Event, frozen=True):
     """The call has its result. `outcome`: ok, error, denied, cancelled. `size` is bytes of full output.
 
     `text` is what the model was given, `diff` a unified diff if files changed, `summary` a few words for the line.
@@ -262,8 +241,7 @@ class ToolEnded(Event):
 # --- questions -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What waits for a person.
 
     kind `approval`: a tool call (`tool`, `call`, `body` = command or diff, `rule` = the rule that `w` would write,
@@ -285,8 +263,7 @@ class Question:
     editable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A person's answer.
 
     For an approval `verdict` is `once`, `session` (a rule for this session), `always` (a rule in settings) or `no`;
@@ -300,15 +277,13 @@ class Answer:
     edited: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked(Event):
+class Asked(Event, frozen=True):
     """A question waits."""
 
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
-class Answered(Event):
+class Answered(Event, frozen=True):
     """A question is settled, by a person or because what asked was cancelled (`dismissed`)."""
 
     question: str
@@ -318,8 +293,7 @@ class Answered(Event):
 # --- the log ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Appended(Event):
+class Appended(Event, frozen=True):
     """A record is on disk: its role (with the underscore for meta records), id and line number from 1."""
 
     role: str
@@ -327,8 +301,7 @@ class Appended(Event):
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rotated(Event):
+class Rotated(Event, frozen=True):
     """The history was rewritten in one step; the old file is `backup`. Whoever shows the history reads it anew.
 
     `op`: revert, clear, restore, undo, redo, prompt, compaction, edit; or reload, without a backup: another program had
@@ -343,14 +316,12 @@ class Rotated(Event):
     images: tuple[Block, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LogFailed(Event):
+class LogFailed(Event, frozen=True):
     """The log could not be written; nothing was added to the context. Shown until a write succeeds."""
 
     message: str
     ways: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecovered(Event):
+class LogRecovered(Event, frozen=True):
     """Writes succeed again."""

@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from msgspec.structs import replace
+
 from tui_agent import events as said
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.context import Elision
 from tui_agent.literal import clean
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import Tokens
@@ -42,6 +46,10 @@ class Record:
     raw: bytes
     damaged: str | None = None
     at: str | None = None
+
+    @property
+    def index(self) -> int:
+        return self.line - 1
 
     @property
     def length(self) -> int:
@@ -75,6 +83,7 @@ class Backup:
     tokens: int | None
     pinned: bool = False
     exists: bool = True
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -100,6 +109,8 @@ class FakeContext:
     """Records, history, checkpoints and backups in lists."""
 
     def __init__(self) -> None:
+        self.path = Path("/no/context.jsonl")
+        self.generation = 0
         self.history: list[Message] = []
         self.records: list[Record] = []
         self.damage: list[Record] = []
@@ -110,7 +121,7 @@ class FakeContext:
         self._checkpoints: list[Checkpoint] = []
         self._backups: list[Backup] = []
         self._marks: dict[str, dict[str, Any]] = {}
-        self._elided: dict[str, list[str]] = {}
+        self._elided: dict[str, list[Elision]] = {}
 
     @property
     def n_checkpoints(self) -> int:
@@ -133,13 +144,33 @@ class FakeContext:
     def tokens_of(self, record: Record) -> Tokens:
         return Tokens(0, "estimated") if record.role.startswith("_") else self.tokens(record.id)
 
-    async def measure(self) -> None:
-        """Everything is weighed already."""
+    @property
+    def system_tokens(self) -> Tokens:
+        return Tokens(0, "estimated")
+
+    @property
+    def tools_tokens(self) -> Tokens:
+        return Tokens(0, "estimated")
+
+    @property
+    def system_prompt(self) -> str | None:
+        return next((r.body["content"] for r in self.records if r.role == "_system_prompt"), None)
+
+    def usages(self) -> list[dict[str, Any]]:
+        return [record.body for record in self.records if record.role == "_usage"]
+
+    def record(self, name: str) -> Record:
+        return next(record for record in self.records if record.id == name)
+
+    async def backup(self, name: str) -> FakeContext:
+        made = FakeContext()
+        made.history, made.records = self.history[:2], self.records[:3]
+        return made
 
     def marks(self, record: str) -> Mapping[str, Any]:
         return self._marks.get(record, {})
 
-    def elided(self, record: str) -> list[str]:
+    def elided(self, record: str) -> list[Elision]:
         return self._elided.get(record, [])
 
     async def preview(self, point: int | str) -> Sequence[Message]:
@@ -197,6 +228,7 @@ class FakeContext:
             18_734,
         )
         self._backups.append(backup)
+        self.generation += 1
         self.history = self.history[:keep]
         self.can_undo = True
         return backup
@@ -257,6 +289,7 @@ class FakeSession:
         self.todos: list[Todo] = []
         self.todo = SimpleNamespace(items=lambda: list(self.todos))
         self.submitted: list[tuple[str, str]] = []
+        self.pictures: list[tuple[dict[str, Any], ...]] = []
         self.performed: list[tuple[str, ...]] = []
         self.answers: list[tuple[str, said.Answer]] = []
         self.cancels = 0
@@ -296,12 +329,28 @@ class FakeSession:
         self.emit(said.Asked(question))
         return question
 
-    async def submit(self, text: str, *, when: str = "step") -> None:
+    async def picture(self, data: bytes, name: str) -> dict[str, Any]:
+        """Takes whatever begins as a PNG does."""
+        if not data.startswith(b"\x89PNG"):
+            raise CommandError(f"{name} is a damaged picture")
+        source = {
+            "type": "blob",
+            "sha256": sha256(data).hexdigest(),
+            "media_type": "image/png",
+            "bytes": len(data),
+        }
+        return {"type": "image", "source": source}
+
+    async def submit(self, text: str, *, when: str = "step", images: Sequence[dict[str, Any]] = ()) -> None:
         if self.refuse:
             raise CommandError(self.refuse)
         self.submitted.append((text, when))
+        self.pictures.append(tuple(images))
         if self.busy:
-            self.queue = (*self.queue, said.QueuedPrompt(f"p{len(self.submitted)}", text, when))
+            self.queue = (
+                *self.queue,
+                said.QueuedPrompt(f"p{len(self.submitted)}", text, when, tuple(images)),
+            )
             self.emit(said.QueueChanged(self.queue))
 
     def withdraw(self, prompt: str) -> said.QueuedPrompt | None:
@@ -402,7 +451,7 @@ def commands() -> Commands:
 
     async def elide(session: FakeSession, record: str) -> Outcome:
         """Leave a record out of what is sent"""
-        session.context._elided[record] = ["e1"]
+        session.context._elided[record] = [Elision("e1", 0, None, None, "user", "drop")]
         return Outcome("left out: about 690 tokens")
 
     async def unelide(session: FakeSession, record: str) -> Outcome:

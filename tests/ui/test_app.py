@@ -38,7 +38,7 @@ def test_nothing_of_the_engine_is_imported_with_the_screen() -> None:
         "workspace",
     )
     assert not [name for name in loaded if name.startswith(tuple(f"tui_agent.{room}" for room in rooms))]
-    assert not {"anthropic", "httpx", "PIL", "msgspec", "sqlite3"} & set(loaded)
+    assert not {"anthropic", "httpx", "PIL", "sqlite3"} & set(loaded)
 
 
 def test_the_style_sheets_are_found_in_a_checkout() -> None:

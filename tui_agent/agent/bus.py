@@ -7,10 +7,11 @@ import json
 import os
 import threading
 from collections.abc import AsyncIterator, Callable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import to_builtins
 
 from tui_agent.events import Event, Notice, TextDelta, ThinkingDelta, ToolProgress, ToolUseDelta
 
@@ -50,7 +51,10 @@ class Trace:
         """Write an event. Returns a notice the first time it cannot, else an empty string."""
         if self._broken or isinstance(event, _UNTRACED):
             return ""
-        line = self._redact(json.dumps({"at": now(), "event": event.name, **_figures(asdict(event))})) + "\n"
+        line = (
+            self._redact(json.dumps({"at": now(), "event": event.name, **_figures(to_builtins(event))}))
+            + "\n"
+        )
         data = line.encode("utf-8", "replace")
         try:
             if self._file is None or self._size + len(data) > TRACE_BYTES:

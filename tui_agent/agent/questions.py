@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tui_agent.events import Answer, Answered, Asked, Emit, Question
 

@@ -7,9 +7,9 @@ it, `d` drops it and `u` brings the last one dropped back. An interrupt holds th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.content import Content
 
 from tui_agent import literal

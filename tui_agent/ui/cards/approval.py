@@ -8,8 +8,8 @@ Words typed instead of an answer refuse the call and tell the model what to do i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from textual.content import Content
 
 from tui_agent import literal
