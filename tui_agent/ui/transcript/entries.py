@@ -51,9 +51,15 @@ _WORDS = 60
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class Entry:
-    """One thing in the transcript. `opened` is set when a person unfolded it."""
+    """One thing in the transcript. `opened` is set when a person unfolded it.
+
+    `record` names the message of the log that it is a part of; "" while it is in none. `index` is that message's place
+    in the history that was loaded, -1 if it came later.
+    """
 
     opened: bool = False
+    record: str = ""
+    index: int = -1
 
     @property
     def foldable(self) -> bool:
@@ -113,7 +119,11 @@ class Thinking(Entry):
 
 @dataclass(eq=False, slots=True)
 class ToolCall(Entry):
-    """A call of a tool: one line that opens to its output or diff. `size` is bytes, `seconds` None if unknown."""
+    """A call of a tool: one line that opens to its output or diff. `size` is bytes, `seconds` None if unknown.
+
+    `result` names the message of the log that brought the output. `written` is the call with all its arguments, set
+    while something in them is looked for.
+    """
 
     call: str
     tool: str
@@ -125,6 +135,8 @@ class ToolCall(Entry):
     size: int = 0
     seconds: float | None = None
     started: float = 0.0
+    result: str = ""
+    written: str = ""
 
     @property
     def foldable(self) -> bool:
@@ -222,16 +234,22 @@ class History:
         """
         end = min(gap.stop, len(self._messages))
         start, stop = max(gap.start, min(start, end)), min(stop, end)
-        while gap.start < start < end and _gives_results(self._messages[start]):
+        while gap.start < start < end and gives_results(self._messages[start]):
             start -= 1
-        while stop < end and _gives_results(self._messages[stop]):
+        while stop < end and gives_results(self._messages[stop]):
             stop += 1
         entries: list[Entry] = []
         calls: dict[str, ToolCall] = {}
         previous = self._messages[start - 1] if 0 < start < end else None
         for index in range(start, stop):
             message = self._messages[index]
-            entries += self._entries(message, previous, calls)
+            name = record_name(message, index)
+            for entry in self._entries(message, previous, calls):
+                entry.record, entry.index = name, index
+                entries.append(entry)
+            for block in message.content if gives_results(message) else ():
+                if (call := calls.get(str(block.get("tool_use_id", "")))) is not None:
+                    call.result = name
             previous = message
         return start, stop, entries
 
@@ -240,7 +258,7 @@ class History:
     ) -> Iterator[Entry]:
         if message.role == "assistant":
             yield from _reply(message, calls)
-        elif _gives_results(message):
+        elif gives_results(message):
             yield from _results(message, calls)
         elif message.origin == "command":
             yield _own_command(message)
@@ -253,7 +271,13 @@ class History:
             yield Words(plain(message.content))
 
 
-def _gives_results(message: Message) -> bool:
+def record_name(message: Message, index: int) -> str:
+    """What the message at that place of the history is called in entries."""
+    return message.id or f"#{index}"
+
+
+def gives_results(message: Message) -> bool:
+    """Does it bring results of calls?"""
     return message.role == "user" and any(block.get("type") == "tool_result" for block in message.content)
 
 
@@ -318,11 +342,15 @@ def _settle(call: ToolCall, block: Block, meta: Mapping[str, Any], *, repaired: 
     call.seconds = ms / 1000 if isinstance(ms, int | float) else None
 
 
+def own_command(message: Message) -> tuple[str, str]:
+    """A command that a person ran, from its record: a line that says so with the command below; the output."""
+    lines = message.text.split("\n", 2)
+    return "\n".join(lines[:2]), lines[-1]
+
+
 def _own_command(message: Message) -> ToolCall:
-    """A command that a person ran: its record begins with a line that says so and the command."""
-    *_, text = message.text.split("\n", 2)
     call = ToolCall(message.id, "!bash")
-    _settle(call, {"content": text}, message.meta, repaired=False)
+    _settle(call, {"content": own_command(message)[1]}, message.meta, repaired=False)
     return call
 
 

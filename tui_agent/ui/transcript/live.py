@@ -71,6 +71,8 @@ class Live:
         """Words just taken out of the queue; a record that follows at once is one of them."""
         self._delivered: tuple[str, str] | None = None
         """Words that seem to have become this record."""
+        self._said = ""
+        """The newest record of the user's role."""
 
     @property
     def running(self) -> Sequence[ToolCall]:
@@ -107,7 +109,7 @@ class Live:
                 self._close_reply()
                 self._trouble.clear()
                 self._shown.put(Mark(number, datetime.now().astimezone().isoformat()))
-                self._shown.put(Words(plain([*images, text_block(prompt)])))
+                self._shown.put(Words(plain([*images, text_block(prompt)]), record=self._said))
             case events.StepStarted():
                 self._close_reply()
             case events.TurnEnded():
@@ -145,7 +147,9 @@ class Live:
             words, record = self._delivered
             self._delivered = None
             if not (isinstance(event, events.ToolEnded) and event.record == record):
-                self._shown.put(Words(words))
+                self._shown.put(Words(words, record=record))
+        if isinstance(event, events.Appended) and event.role == "user":
+            self._said = event.record
         match event:
             case events.QueueChanged(prompts):
                 waiting = {prompt.id: prompt for prompt in prompts}
@@ -225,10 +229,12 @@ class Live:
         self._end_retry()
         self._end_answer()
         self._end_thinking()
+        for entry in self._reply:
+            entry.record = event.record
         answers = [entry for entry in self._reply if isinstance(entry, Answer)]
         shown = "".join(entry.body.source for entry in answers)
         if event.text and shown.split() != event.text.split():
-            answers = [self._replace(answers, event.text)]
+            answers = [self._replace(answers, event.text, event.record)]
         if event.partial and answers:
             answers[-1].partial = True
             self._shown.changed(answers[-1])
@@ -242,7 +248,7 @@ class Live:
                 self._shown.changed(entry)
         self._reply = []
 
-    def _replace(self, answers: Sequence[Answer], text: str) -> Answer:
+    def _replace(self, answers: Sequence[Answer], text: str, record: str) -> Answer:
         """What was kept is not what was streamed: show what was kept."""
         for entry in answers[1:]:
             self._shown.drop(entry)
@@ -250,7 +256,7 @@ class Live:
             answers[0].body = Splitter.whole(text)
             self._shown.changed(answers[0])
             return answers[0]
-        answer = Answer(Splitter.whole(text))
+        answer = Answer(Splitter.whole(text), record=record)
         self._put(answer)
         return answer
 
@@ -346,7 +352,7 @@ class Live:
         entry.tool, entry.title = event.tool, event.title or entry.title
         entry.state, entry.summary = event.outcome, event.summary
         entry.text, entry.diff, entry.size = event.text, event.diff, event.size
-        entry.seconds = event.seconds
+        entry.seconds, entry.result = event.seconds, event.record
         self._shown.changed(entry)
 
     def _asked(self, question: events.Question) -> None:

@@ -36,15 +36,25 @@ class Part:
     """What is laid out at once.
 
     `make` gives its lines for a width in cells. `beyond` (characters that its lines have beyond the first
-    `SHORT_LINE`) and `breaks` (newlines) are for a guess of its height.
+    `SHORT_LINE`) and `breaks` (newlines) are for a guess of its height. `section` is the section of its entry's source
+    that it shows, up to character `stop`.
     """
 
-    __slots__ = ("beyond", "breaks", "make")
+    __slots__ = ("beyond", "breaks", "make", "section", "stop")
 
-    def __init__(self, make: Callable[[int], list[Line]], beyond: int = 0, breaks: int = 0) -> None:
+    def __init__(
+        self,
+        make: Callable[[int], list[Line]],
+        beyond: int = 0,
+        breaks: int = 0,
+        section: int | None = None,
+        stop: int = 0,
+    ) -> None:
         self.make = make
         self.beyond = beyond
         self.breaks = breaks
+        self.section = section
+        self.stop = stop
 
     def guess(self, width: int) -> int:
         """About how many rows it takes at that width."""

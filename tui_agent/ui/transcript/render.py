@@ -110,6 +110,8 @@ class Parts:
                 lambda width: markdown.lines(chunk, width, self._glyphs),
                 beyond(lines),
                 len(lines) - 1 + chunk.gap,
+                section=0,
+                stop=chunk.starts[-1] if chunk.starts else 0,
             )
         return chunk.part
 
@@ -136,13 +138,16 @@ class Parts:
         if not entry.opened:
             return parts
         bar = self._glyphs.bar
-        parts += [
-            self._if_cut(entry, page)
-            for page in pages(entry.title, style=".transcript--title", bar=bar, section=1)
-        ]
+        if entry.written:
+            parts += pages(entry.written, style=".transcript--title", bar=bar, fold=True, section=4)
+        else:
+            parts += [
+                self._if_cut(entry, page)
+                for page in pages(entry.title, style=".transcript--title", bar=bar, section=1)
+            ]
         if entry.diff:
             parts += diff_pages(entry.diff)
-        if entry.text and (not entry.diff or entry.state != "ok"):
+        if entry.text and (entry.written or not entry.diff or entry.state != "ok"):
             parts += pages(entry.text, style=".transcript--output", bar=bar, fold=True, section=3)
         elif not entry.diff:
             said = "no output yet" if entry.state in ("running", "asks") else "no output"
@@ -263,7 +268,8 @@ def pages(
                 made.append(Line(content, before, before, fold, fold, ground, head, origin))
             return made
 
-        return Part(make, beyond(line for line, _ in lines), len(lines) - 1)
+        last, at = lines[-1]
+        return Part(make, beyond(line for line, _ in lines), len(lines) - 1, section, at + len(last) + 1)
 
     page: list[tuple[str, int]] = []
     size = 0

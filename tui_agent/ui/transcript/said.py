@@ -46,8 +46,8 @@ STATES = {
 def sections(entry: Entry) -> tuple[str, ...]:
     """The source of an entry, in sections: the places of a selection are offsets in one of them.
 
-    Of what folds, section 0 is its line. Of a call, 1 is its argument, 2 its diff, 3 its output; of thinking and of
-    what stands aside, 1 is the text; of a failure, 1 are the ways out.
+    Of what folds, section 0 is its line. Of a call, 1 is its argument, 2 its diff, 3 its output, 4 the call with all
+    arguments; of thinking and of what stands aside, 1 is the text; of a failure, 1 are the ways out.
     """
     match entry:
         case Answer():
@@ -57,7 +57,8 @@ def sections(entry: Entry) -> tuple[str, ...]:
         case ToolCall():
             words, figures = call_words(entry)
             line = words + " " * GAP + figures
-            return line, plain_text(entry.title), plain_text(entry.diff), plain_text(entry.text)
+            texts = (entry.title, entry.diff, entry.text, entry.written)
+            return line, *map(plain_text, texts)
         case Thinking() | Aside():
             return "".join(fold_words(entry)), plain_text(entry.text)
         case Failure():
@@ -74,9 +75,10 @@ def copied_sections(entry: Entry) -> tuple[int, ...]:
     """The sections that a selection takes which goes over the whole entry: those that are shown, none of them twice."""
     match entry:
         case ToolCall():
-            argument = (1,) if "\n" in entry.title else ()
+            argument = (4,) if entry.written else (1,) if "\n" in entry.title else ()
             diff = (2,) if entry.diff else ()
-            text = (3,) if entry.text and (not entry.diff or entry.state != "ok") else ()
+            shows_text = entry.written or not entry.diff or entry.state != "ok"
+            text = (3,) if entry.text and shows_text else ()
             return (0, *argument, *diff, *text) if entry.opened else (0,)
         case Thinking() | Aside():
             return (0, 1) if entry.opened and entry.text else (0,)
