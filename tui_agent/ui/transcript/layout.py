@@ -94,6 +94,10 @@ class Layout:
         """The entry with that number, counted from the first, or None."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
+    def span(self, first: Placed, last: Placed) -> list[Entry]:
+        """The entries from one to another, gaps among them."""
+        return [placed.entry for placed in self._items[self.index(first) : self.index(last) + 1]]
+
     def newest(self, count: int) -> Sequence[Placed]:
         """That many entries from the end, the last one first."""
         return self._items[: -count - 1 : -1]
@@ -180,9 +184,9 @@ class Layout:
             return
         placed = self._items[index]
         before = self._items[index - 1].entry if index else None
-        lead = 0 if before is None else _lead(before, placed.entry)
-        if lead != placed.lead:
-            placed.lead = lead
+        rows = 0 if before is None else lead(before, placed.entry)
+        if rows != placed.lead:
+            placed.lead = rows
             self._dirty = min(self._dirty, index)
 
     # --- rows
@@ -375,7 +379,7 @@ class Layout:
                     self._dirty = min(self._dirty, index)
 
 
-def _lead(before: Entry, entry: Entry) -> int:
+def lead(before: Entry, entry: Entry) -> int:
     """Blank rows between two entries: lines stand together, what is read stands apart."""
     if isinstance(before, Mark):
         return 0

@@ -57,7 +57,8 @@ class Origin(NamedTuple):
     """Where a line comes from: section of its entry's source, range there, runs.
 
     `first` and `last` bound the words with their own markup, `left` what also has the marks that are shown before
-    them. A selection inside one `unit` (a line; all lines of a fence) takes none of the marks around it.
+    them. A selection inside one `unit` (a line; all lines of a fence) takes none of the marks around it. `code`: it is
+    a line of code.
     """
 
     section: int
@@ -68,6 +69,7 @@ class Origin(NamedTuple):
     last: int
     left: int
     unit: int
+    code: bool = False
 
 
 def line_origin(section: int, start: int, raw: str, shown: str, at: int = 0) -> Origin:
@@ -230,7 +232,7 @@ class Source:
                 line, start = "", self._end(first)
             column = len(line) - len(raw) if line.endswith(raw) else 0
             origin = line_origin(0, start + column, line[column:], said, at)
-            origins.append(origin._replace(unit=unit))
+            origins.append(origin._replace(unit=unit, code=True))
         follows = not fence or self._line(first + 1)[1] != self._end(first) + 1
         if not (fence and follows) and origins:
             origins[0] = origins[0]._replace(start=unit)
