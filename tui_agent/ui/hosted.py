@@ -89,3 +89,19 @@ class HostedApp(App[int]):
     def terminal_lost(self) -> None:
         """Nothing can be read or written any more: end."""
         os._exit(128 + signal.SIGHUP)
+
+    # --- an error of the program's own
+
+    def _fatal_error(self) -> None:
+        """Leave, and say where it happened: without the values of variables, and without keys."""
+        import traceback
+
+        from rich.text import Text
+
+        from tui_agent import literal
+        from tui_agent.settings import secrets
+
+        self.bell()
+        said = literal.visible(secrets.redact(traceback.format_exc()))
+        self._exit_renderables.append(Text(said, no_wrap=True, overflow="ignore"))
+        self._close_messages_no_wait()

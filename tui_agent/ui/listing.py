@@ -4,25 +4,30 @@
       .title     what is listed, and what the filter holds
       Rows
       Filter     while rows are filtered
+      .note      what has just happened
+      EntryLine  while a value is typed
       .detail    more about the row under the cursor
       KeyLine    what can be pressed
 
 A subclass says what its rows are (`load`), what Enter does (`choose`), what a row's detail is (`about`) and which
-letters do what (`offered`: each names an `action_...` of the subclass). `/` filters, Up and Down move, Enter chooses,
+letters do what (`offered`: each names an `action_...` of the subclass). `ask` asks for a value in one line, `note` says
+what has happened. `/` filters, Up and Down move, Enter chooses,
 Esc takes the filter back and then closes. Letters act as on the inspector's tabs, and each can be clicked below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
+from tui_agent import literal
 from tui_agent.ui import footer
+from tui_agent.ui.entry import Check, EntryLine
 from tui_agent.ui.inspector.tab import Filter, Key
 from tui_agent.ui.over import Over
 from tui_agent.ui.rows import Rows
@@ -30,7 +35,6 @@ from tui_agent.ui.rows import Rows
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
-    from textual.widgets import Input
 
     from tui_agent.ui.bindings import Keys
 
@@ -44,9 +48,12 @@ class Listing(Over):
         super().__init__(keys)
         self.rows = Rows(empty=empty, id="rows")
         self.words = Filter()
+        self.entry = EntryLine()
         self._title = title
         self._head = Static(classes="title", markup=False)
+        self._note = Static(classes="note", markup=False)
         self._detail = Static(classes="detail", markup=False)
+        self._entered: Callable[[str], None] = lambda text: None
         self._line = footer.KeyLine(id="keys")
 
     def compose(self) -> ComposeResult:
@@ -54,11 +61,13 @@ class Listing(Over):
             yield self._head
             yield self.rows
             yield self.words
+            yield self._note
+            yield self.entry
             yield self._detail
             yield self._line
 
     def on_mount(self) -> None:
-        self.words.display = False
+        self.words.display = self.entry.display = self._note.display = False
         self.headline()
         self.load()
         self.refresh_keys()
@@ -91,14 +100,26 @@ class Listing(Over):
             parts.append(Content.styled(f" {more}", "$text-muted"))
         self._head.update(Content("").join(parts))
 
+    def note(self, text: str, style: str = "$text-success") -> None:
+        """Say what has just happened, or is happening, under the list; empty says nothing any more."""
+        self._note.update(Content.styled(literal.visible(text), style))
+        self._note.display = bool(text)
+
     def refresh_keys(self) -> None:
         """Show the keys and the detail of the row under the cursor."""
-        self._line.show([*self._entries(), footer.Entry("Esc", "close", "screen.leave", right=True, rank=0)])
+        self._line.show([*self._entries(), footer.Entry("Esc", self.esc, "screen.leave", right=True, rank=0)])
         detail = self.about(self.rows.cursor) if self.rows.cursor >= 0 else Content("")
         self._detail.update(detail)
         self._detail.display = bool(detail.plain)
 
+    @property
+    def esc(self) -> str:
+        """What Esc does, in a word."""
+        return "leave it" if self.entry.display else "close"
+
     def _entries(self) -> list[footer.Entry]:
+        if self.entry.display:
+            return [footer.Entry("Enter", "take it", "screen.enter", rank=0)]
         entries = [
             footer.Entry(key.key, key.words, f"screen.{key.action}", rank=rank)
             for rank, key in enumerate(self.offered(), start=1)
@@ -120,9 +141,44 @@ class Listing(Over):
         self.words.display = True
         self.set_focus(self.words)
 
+    def ask(
+        self,
+        label: str,
+        value: str,
+        done: Callable[[str], None],
+        *,
+        check: Check | None = None,
+        secret: bool = False,
+    ) -> None:
+        """Ask for a value in a line below the list; `done` gets it once `check` finds nothing wrong with it."""
+        self._entered = done
+        self.note("")
+        self.entry.ask(label, value, check=check, secret=secret)
+        self.refresh_keys()
+
+    def on_entry_line_entered(self, event: EntryLine.Entered) -> None:
+        event.stop()
+        self._stop_asking()
+        self._entered(event.text)
+
+    def on_entry_line_left(self, event: EntryLine.Left) -> None:
+        event.stop()
+        self._stop_asking()
+
+    def _stop_asking(self) -> None:
+        self.entry.close()
+        self.set_focus(self.rows)
+        self.refresh_keys()
+
+    async def action_enter(self) -> None:
+        """Take what was typed."""
+        await self.entry.line.action_submit()
+
     def action_leave(self) -> None:
-        """Take the filter back; else close."""
-        if self.words.display:
+        """Leave the line that is asked for, else take the filter back; else close."""
+        if self.entry.display:
+            self._stop_asking()
+        elif self.words.display:
             self._unfilter()
         else:
             self.leave()
@@ -151,7 +207,7 @@ class Listing(Over):
 
     def on_key(self, event: events.Key) -> None:
         """A letter of `offered`; else a key of the table."""
-        if self.focused is not self.words:
+        if not isinstance(self.focused, Input):
             for key in self.offered():
                 if event.character == key.key and event.is_printable:
                     event.stop()
