@@ -121,8 +121,8 @@ class Thinking(Entry):
 class ToolCall(Entry):
     """A call of a tool: one line that opens to its output or diff. `size` is bytes, `seconds` None if unknown.
 
-    `result` names the message of the log that brought the output. `written` is the call with all its arguments, set
-    while something in them is looked for.
+    `result` names the message of the log that brought the output. While something in it is looked for, `written` is
+    the call with all its arguments, or its output is shown beside a diff too (`whole`).
     """
 
     call: str
@@ -137,6 +137,12 @@ class ToolCall(Entry):
     started: float = 0.0
     result: str = ""
     written: str = ""
+    whole: bool = False
+
+    @property
+    def shows_text(self) -> bool:
+        """Does it show its output when it is opened? A diff that could be made says the same better."""
+        return bool(self.text) and (self.whole or not self.diff or self.state != "ok")
 
     @property
     def foldable(self) -> bool:
@@ -226,6 +232,13 @@ class History:
 
     def __len__(self) -> int:
         return len(self._messages)
+
+    def __getitem__(self, index: int) -> Message:
+        return self._messages[index]
+
+    def is_words(self, index: int) -> bool:
+        """Did a person write that message?"""
+        return index < len(self._messages) and self._messages[index].is_words
 
     def read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
         """The entries of messages `start` to `stop`, widened inside the gap so that no call is parted from its result.

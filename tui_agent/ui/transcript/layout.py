@@ -110,6 +110,13 @@ class Layout:
             self._resolve(self.index(other), gap.start, gap.start + READ)
         return other
 
+    def read_message(self, message: int) -> None:
+        """Read the message with that number, if it was not read."""
+        for index, placed in enumerate(self._items):
+            if isinstance(gap := placed.entry, Gap) and gap.start <= message < gap.stop:
+                self._resolve(index, message - READ // 2, message + READ // 2)
+                return
+
     def first(self) -> Spot | None:
         """The first row of all; None if there is nothing."""
         while self._items and isinstance(gap := self._items[0].entry, Gap):

@@ -147,7 +147,7 @@ class Parts:
             ]
         if entry.diff:
             parts += diff_pages(entry.diff)
-        if entry.text and (entry.written or not entry.diff or entry.state != "ok"):
+        if entry.shows_text:
             parts += pages(entry.text, style=".transcript--output", bar=bar, fold=True, section=3)
         elif not entry.diff:
             said = "no output yet" if entry.state in ("running", "asks") else "no output"

@@ -77,8 +77,7 @@ def copied_sections(entry: Entry) -> tuple[int, ...]:
         case ToolCall():
             argument = (4,) if entry.written else (1,) if "\n" in entry.title else ()
             diff = (2,) if entry.diff else ()
-            shows_text = entry.written or not entry.diff or entry.state != "ok"
-            text = (3,) if entry.text and shows_text else ()
+            text = (3,) if entry.shows_text else ()
             return (0, *argument, *diff, *text) if entry.opened else (0,)
         case Thinking() | Aside():
             return (0, 1) if entry.opened and entry.text else (0,)
