@@ -241,7 +241,7 @@ def test_search_reads_results_and_arguments_but_not_keys_ids_and_media(root: Pat
             "content": [
                 {
                     "type": "tool_result",
-                    "content": [{"type": "text", "text": "x" * 500 + "needle-result" + "y" * 500}],
+                    "content": [{"type": "text", "text": "x " * 250 + "needle-result" + " y" * 250}],
                 }
             ],
         },
@@ -284,11 +284,49 @@ def test_search_finds_titles_and_archived_sessions_and_keeps_to_a_workspace(
     assert Catalog(root).search("  ") == []
 
 
+def test_what_has_no_words_is_looked_for_as_it_stands(root: Path, shop: Path) -> None:
+    session = make(root, shop, "a line", "an arrow -> there")
+    assert [(hit.entry.id, hit.line) for hit in Catalog(root).search("->")] == [(session.id, 5)]
+    assert Catalog(root).search("=>") == []
+
+
+def test_search_without_a_usable_index_is_slower_but_finds_the_same(root: Path, shop: Path) -> None:
+    session = make(root, shop, "hello", "a needle")
+    (root.parent / "sessions.db").mkdir()
+    catalog = Catalog(root)
+    assert [(hit.entry.id, hit.line, hit.excerpt) for hit in catalog.search("needle")] == [
+        (session.id, 5, "a needle")
+    ]
+    assert "without an index" in catalog.index.notice
+
+
+def test_the_best_hit_comes_first_after_titles(root: Path, shop: Path) -> None:
+    weak = make(root, shop, "one", "a needle in " + "much hay " * 300)
+    strong = make(root, shop, "two", "needle needle", age=50)
+    titled = make(root, shop, "else", title="My needle", age=99)
+    assert [hit.entry.id for hit in Catalog(root).search("needle")] == [titled.id, strong.id, weak.id]
+
+
+def test_an_entry_says_who_writes_it_and_how_sure_its_tokens_are(root: Path, shop: Path) -> None:
+    session = make(root, shop, "words")
+    with session.context_path.open("a") as log:
+        log.write('{"role": "_usage", "token_count": 7, "exact": false}\n')
+    lease = Lease(session.lock_path)
+    lease.acquire()
+    try:
+        entry = Catalog(root).find(session.id)
+        assert (entry.tokens, entry.exact) == (7, False)
+        assert f"process {os.getpid()}" in entry.in_use
+    finally:
+        lease.release()
+    assert Catalog(root).find(session.id).in_use == ""
+
+
 def test_search_survives_damaged_lines(root: Path, shop: Path) -> None:
     session = make(root, shop, "words")
     data = session.context_path.read_bytes()
     session.context_path.write_bytes(
-        b'{"needle\n\xff needle\n[1, "needle"]\n' + data + b'{"role":"user","content":"needle\x01"}'
+        b'{"needle\n\xff needle\n[1, "needle"]\n' + data + b'{"role":"user","content":"needle\x01"}\n'
     )
     assert Catalog(root).search("needle")[0].line == 8
 

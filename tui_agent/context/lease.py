@@ -102,6 +102,30 @@ class Lease:
             pulse.stop()
 
 
+def holder_of(path: Path) -> Holder | None:
+    """Who holds the lease of a session now, without taking it; None if nobody does."""
+    for file in (path, path.with_name(f"{path.name}.held")):
+        try:
+            holder = _parse(file.read_bytes()[:_LARGEST])
+        except OSError:
+            continue
+        # a killed holder leaves its name; only the lock itself says whether a namesake lives
+        if holder.pid and not _is_gone(holder) and (file != path or _is_locked(path)):
+            return holder
+    return None
+
+
+def _is_locked(path: Path) -> bool:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class _Pulse:
     """A lease file that exists while it is held and is touched while its holder lives."""
 

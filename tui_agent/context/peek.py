@@ -33,9 +33,9 @@ class Peek:
     """What the two ends of a log tell.
 
     `first` and `last` are a person's words (the beginning of them), empty where none were found. `tokens` is the
-    size of the context after the last request, None if no usage was found. `model` is who answered last. `at` is
-    the time of the newest record, or else of the file (ISO 8601, UTC). `bytes` is the file's size. `messages` is an
-    estimate unless the whole file was read. `damaged` counts the unreadable lines that were seen.
+    size of the context after the last request (`exact`, or estimated), None if no usage was found. `model` is who
+    answered last. `at` is the time of the newest record, or else of the file (ISO 8601, UTC). `bytes` is the file's
+    size. `messages` is an estimate unless the whole file was read. `damaged` counts the unreadable lines seen.
     """
 
     first: str
@@ -46,6 +46,7 @@ class Peek:
     bytes: int
     damaged: int
     messages: int
+    exact: bool = True
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -74,6 +75,7 @@ def peek(path: Path | str) -> Peek:
         bytes=size,
         damaged=head.damaged + tail.damaged,
         messages=seen if read == size else round(seen * size / max(read, 1)),
+        exact=head.exact if tail.tokens is None else tail.exact,
     )
 
 
@@ -84,6 +86,7 @@ class _Seen:
         self.first = ""
         self.last = ""
         self.tokens: int | None = None
+        self.exact = True
         self.model = ""
         self.at = ""
         self.damaged = 0
@@ -108,7 +111,7 @@ class _Seen:
         if role == "_usage":
             count = body.get("token_count")
             if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < LARGEST:
-                self.tokens = count
+                self.tokens, self.exact = count, body.get("exact") is not False
         elif role == "assistant":
             self.messages += 1
             model = body.get("model")

@@ -9,17 +9,22 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui_agent import paths
+from tui_agent.context.lease import holder_of
 from tui_agent.context.peek import peek
 from tui_agent.sessions import garbage
 from tui_agent.sessions.contents import first_hit
-from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder, bucket
+from tui_agent.sessions.folder import CONTEXT, LOCK, META, SessionError, SessionFolder, bucket
+
+if TYPE_CHECKING:
+    from tui_agent.sessions.index import SearchIndex
 
 _LEAST_PREFIX = 4
 """Characters: a shorter beginning of an id is taken for a slip of the hand."""
@@ -32,7 +37,8 @@ class Entry:
     `at` is when its log changed last (ISO 8601, UTC). `bytes` is the size of the log and its backups. `tokens` is the
     size of the context after the last request, None if unknown. `first` and `last` are the user's words. `damaged`
     says in words what is broken, or is empty. `messages` is how many there are (a guess for long logs). `empty`:
-    nothing was ever said in it, and no draft waits.
+    nothing was ever said in it, and no draft waits. `exact`: the tokens are. `in_use` names the program that writes it,
+    or is empty.
     """
 
     id: str
@@ -49,6 +55,8 @@ class Entry:
     path: Path
     messages: int
     empty: bool
+    exact: bool = True
+    in_use: str = ""
 
     @property
     def folder(self) -> SessionFolder:
@@ -85,8 +93,17 @@ class Catalog:
         Raises:
             SessionError: the folder of sessions cannot be read.
         """
-        entries = map(_entry, _newest_first(self._folders(workspace)))
-        return [e for e in entries if not e.empty and (archived is None or e.archived == archived)]
+        return list(self.each(workspace, archived))
+
+    def each(self, workspace: Path | None = None, archived: bool | None = False) -> Iterator[Entry]:
+        """As `list`, one by one as they are read: the newest are there at once.
+
+        Raises:
+            SessionError: the folder of sessions cannot be read.
+        """
+        for entry in map(_entry, _newest_first(self._folders(workspace))):
+            if not entry.empty and (archived is None or entry.archived == archived):
+                yield entry
 
     def latest(self, workspace: Path) -> Entry | None:
         """The session of the workspace that was used last and is not archived; None if there is none."""
@@ -161,19 +178,56 @@ class Catalog:
         path = self._find(prefix, _folders(self.trash), "deleted session")
         return _entry(_move(path, self.root / path.parent.name))
 
-    def search(self, text: str, workspace: Path | None = None, archived: bool | None = None) -> Sequence[Hit]:
-        """The sessions whose title or messages contain `text` (any case), the newest first, each with its first hit.
+    @cached_property
+    def index(self) -> SearchIndex:
+        """The index of what was said in these sessions."""
+        from tui_agent.sessions.index import SearchIndex  # SQLite is needed for searching only
+
+        return SearchIndex(self.root)
+
+    def search(
+        self,
+        text: str,
+        workspace: Path | None = None,
+        archived: bool | None = None,
+        *,
+        go_on: Callable[[], bool] = lambda: True,
+    ) -> Sequence[Hit]:
+        """The sessions whose title holds `text`, the newest first, then those in which a message holds every word of
+        it, the best first. What has no words in it (`->`) is looked for as it stands.
+
+        The index is brought up to date first; `go_on` is asked meanwhile, and False ends the search with what is there.
 
         Raises:
             SessionError: the folder of sessions cannot be read.
         """
-        hits = []
-        for entry in self.list(workspace, archived) if text.strip() else ():
-            if text.casefold() in entry.title.casefold():
-                hits.append(Hit(entry, 0, entry.title))
-            elif (found := first_hit(entry.folder.context_path, text)) is not None:
-                hits.append(Hit(entry, *found))
-        return hits
+        if not text.strip():
+            return []
+        entries = self.list(workspace, archived)
+        wanted = text.casefold()
+        titles = [Hit(entry, 0, entry.title) for entry in entries if wanted in entry.title.casefold()]
+        named = {hit.entry.path for hit in titles}
+        rest = {entry.folder.context_path: entry for entry in entries if entry.path not in named}
+        return [*titles, *self._said(text, rest, go_on)]
+
+    def _said(self, text: str, logs: Mapping[Path, Entry], go_on: Callable[[], bool]) -> Iterator[Hit]:
+        from tui_agent.fulltext import query
+        from tui_agent.sessions.index import IndexFailed
+
+        if query(text):
+            try:
+                self.index.update(logs, go_on)
+                found = self.index.search(text)
+            except IndexFailed as error:
+                self.index.notice = f"searched without an index, which is slower: {error}"
+            else:
+                for hit in found:
+                    if hit.log in logs:
+                        yield Hit(logs[hit.log], hit.line, hit.excerpt(text))
+                return
+        for log, entry in logs.items():
+            if go_on() and (seen := first_hit(log, text)) is not None:
+                yield Hit(entry, *seen)
 
     def gc_candidates(self, *, trash_days: float = garbage.TRASH_DAYS) -> Sequence[garbage.Candidate]:
         """What can be cleared away for good with `garbage.remove`; nothing is deleted by this.
@@ -242,12 +296,12 @@ def _entry(path: Path) -> Entry:
     problems = [meta.damage] if meta.damage else []
     first = last = model = title = ""
     tokens: int | None = None
-    messages = 0
+    messages, exact = 0, True
     backups = any(path.glob("context_*.jsonl"))
     try:
         seen = peek(path / CONTEXT)
         first, last, model, tokens = seen.first, seen.last, seen.model, seen.tokens
-        title, messages = next(iter(seen.titles), ""), seen.messages
+        title, messages, exact = next(iter(seen.titles), ""), seen.messages, seen.exact
         if seen.damaged:
             problems.append(f"{seen.damaged} damaged line{'s' if seen.damaged > 1 else ''}")
     except FileNotFoundError:
@@ -270,7 +324,14 @@ def _entry(path: Path) -> Entry:
         path=path,
         messages=messages,
         empty=not (messages or backups or problems or (path / "draft.json").exists()),
+        exact=exact,
+        in_use=_writer(path),
     )
+
+
+def _writer(path: Path) -> str:
+    holder = holder_of(path / LOCK)
+    return f"process {holder.pid} on {holder.host}" if holder is not None else ""
 
 
 def _workspace_of(place: Path) -> str:

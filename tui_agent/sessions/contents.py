@@ -59,17 +59,22 @@ def _sieve(text: str) -> Callable[[bytes], bool]:
     return lambda line: pattern.search(line) is not None
 
 
-def _in_message(line: bytes, wanted: str) -> str | None:
+def texts(line: bytes) -> list[str]:
+    """The words of a message: text, thinking, arguments, results; none if the line is no message."""
     try:
         record: Any = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):
         try:
             record = json.loads(line, strict=False)
         except (ValueError, RecursionError):
-            return None
+            return []
     if not isinstance(record, dict) or str(record.get("role", "_")).startswith("_"):
-        return None
-    for text in _texts({key: record.get(key) for key in ("content", "tool_calls")}):
+        return []
+    return list(_texts({key: record.get(key) for key in ("content", "tool_calls")}))
+
+
+def _in_message(line: bytes, wanted: str) -> str | None:
+    for text in texts(line):
         at = text.casefold().find(wanted)
         if at >= 0:
             start = max(0, at - _BEFORE)
