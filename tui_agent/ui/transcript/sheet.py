@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from tui_agent.ui.transcript.entries import Entry, Gap
+    from tui_agent.ui.transcript.selection import Spans
 
 FRAME_S = frame_seconds()
 """Seconds between two repaints at least."""
@@ -65,6 +66,7 @@ class Sheet(ScrollView, can_focus=True):
         self._stale = True
         self._placing = False
         self._screen_rows: list[tuple[Placed, Row]] = []
+        self._screen_spans: list[Spans] = []
         self._look: tuple[str, Style] | None = None
         self._next_frame = 0.0
         self._frame: Timer | None = None
@@ -182,7 +184,7 @@ class Sheet(ScrollView, can_focus=True):
 
     def _count_new(self, bottom: int) -> None:
         sheet, count = self._sheet, 0
-        self.follow = bottom >= sheet.total
+        self.follow = bottom >= sheet.total and not self._holds_still()
         if self.follow:
             self._seen = None
         elif self._seen is None or sheet.y(self._seen) < bottom - 1:
@@ -195,6 +197,10 @@ class Sheet(ScrollView, can_focus=True):
 
     def _new_lines_changed(self, count: int) -> None:
         """The rows below that were never seen are so many now; whoever tells of them overrides it."""
+
+    def _holds_still(self) -> bool:
+        """Is the end not followed, although it is on the screen? Whoever holds something there says so."""
+        return False
 
     def _let_go(self) -> None:
         """Follow the end no more; all that is there now counts as seen."""
@@ -289,6 +295,7 @@ class Sheet(ScrollView, can_focus=True):
         """Ask for the rows that are not what they were."""
         old, self._screen_rows = self._screen_rows, self._rows_now()
         new, height = self._screen_rows, max(len(old), len(self._screen_rows))
+        spans, self._screen_spans = self._screen_spans, [self._spans_of(*row) for row in new]
         dirty = [
             y
             for y in range(height)
@@ -296,6 +303,8 @@ class Sheet(ScrollView, can_focus=True):
             or y >= len(new)
             or old[y][0] is not new[y][0]
             or old[y][1].strip != new[y][1].strip
+            or y >= len(spans)
+            or spans[y] != self._screen_spans[y]
         ]
         if dirty:
             self.refresh(Region(0, dirty[0], self.size.width, dirty[-1] - dirty[0] + 1))
@@ -310,6 +319,10 @@ class Sheet(ScrollView, can_focus=True):
         if y >= len(self._screen_rows):
             return Strip.blank(self._room, self.rich_style)
         return self._line(y, *self._screen_rows[y])
+
+    def _spans_of(self, placed: Placed, row: Row) -> Spans:
+        """The cells of a row that are marked; whoever marks some says so."""
+        return ()
 
     def _line(self, y: int, placed: Placed, row: Row) -> Strip:
         """A row as it is shown; whoever marks rows overrides it."""

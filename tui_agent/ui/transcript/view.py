@@ -21,7 +21,7 @@ from tui_agent.ui.transcript.entries import Entry, Gap, History, Mark, Note, Too
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.live import Live
 from tui_agent.ui.transcript.paint import MARGIN, Row
-from tui_agent.ui.transcript.sheet import Sheet
+from tui_agent.ui.transcript.selecting import Selecting
 
 if TYPE_CHECKING:
     from textual import events
@@ -37,7 +37,7 @@ _WARM_AFTER_S = 0.3
 """Seconds after code was first shown until the highlighter is loaded: the first frames come first."""
 
 
-class Transcript(Sheet):
+class Transcript(Selecting):
     """The conversation.
 
     Args:
@@ -49,6 +49,7 @@ class Transcript(Sheet):
         f"transcript--{name}"
         for name in (
             *("words", "sign", "dim", "mark", "heading", "inline", "code", "link", "thinking", "checkpoint"),
+            "selected",
             *("tool", "title", "output", "added", "removed", "busy", "ok", "warning", "error", "cursor"),
         )
     }
@@ -97,6 +98,8 @@ class Transcript(Sheet):
         self._history = History((), ())
         self._live = Live(self, monotonic)
         self._cursor: Placed | None = None
+        self._toggled: Placed | None = None
+        """What the last click opened or folded."""
         self._seconds: Timer | None = None
         self._warming = False
 
@@ -109,6 +112,7 @@ class Transcript(Sheet):
         self._history = History(history, checkpoints)
         self._live = Live(self, monotonic)
         self._cursor = None
+        self._forget_selection()
         gap: list[Entry] = [Gap(0, len(history))] if len(history) else []
         self._load([*gap, *(Note(note) for note in notes)])
 
@@ -200,6 +204,7 @@ class Transcript(Sheet):
 
     def action_block(self, by: int) -> None:
         """Put the cursor on the next block, up (-1) or down (1)."""
+        self._caret = None
         if self._cursor is None or all(placed is not self._cursor for placed, _ in self._screen_rows):
             self._cursor = self._at_edge(-by)
         else:
@@ -208,7 +213,13 @@ class Transcript(Sheet):
         self.refresh()
 
     def action_step(self, by: int) -> None:
-        """Go a block up or down, or a row while the block's end in that direction is not on the screen."""
+        """Go a block up or down, or a row while the block's end in that direction is not on the screen.
+
+        A caret goes a row up or down.
+        """
+        if self._caret is not None:
+            self.action_caret("row", by)
+            return
         placed, top = self._cursor, round(self.scroll_y)
         if placed is not None and any(other is placed for other, _ in self._screen_rows):
             above = self._sheet.top(placed) < top
@@ -244,17 +255,33 @@ class Transcript(Sheet):
         else:
             self._cursor = placed
             self.toggle()
+            self._toggled = placed
 
     async def _on_click(self, event: events.Click) -> None:
         event.stop()
         if not 0 <= event.y < len(self._screen_rows):
             return
         placed, row = self._screen_rows[event.y]
+        if self._dragged:
+            return
+        if event.chain > 1:
+            self._click_again(event, placed)
+            return
+        self._toggled = None
         target = event.style.meta.get("link")
         if isinstance(target, str):
             self.post_message(self.LinkChosen(target))
         elif row.line >= 0 and (not placed.entry.opened or self._first_row(event.y)):
             self._choose(placed)
+
+    def _click_again(self, event: events.Click, placed: Placed) -> None:
+        """The second click selects a word, the third its block; what the first one opened is folded again."""
+        if event.chain == 2 and self._toggled is placed:
+            self._choose(placed)
+        self._select_clicked(event.x, event.y, block=event.chain > 2)
+
+    def _caret_home(self) -> Placed | None:
+        return self._cursor or super()._caret_home()
 
     def _first_row(self, y: int) -> bool:
         """Is this the first row of its entry?"""
@@ -262,9 +289,10 @@ class Transcript(Sheet):
         return self._sheet.top(placed) == round(self.scroll_y) + y
 
     def _line(self, y: int, placed: Placed, row: Row) -> Strip:
+        strip = super()._line(y, placed, row)
         if placed is not self._cursor or not self.has_focus or row.line < 0:
-            return row.strip
+            return strip
         sign = self._glyphs.cursor if self._first_row(y) or y == 0 else " "
         style = self.get_component_rich_style("transcript--cursor")
-        _, rest = row.strip.divide([MARGIN, row.strip.cell_length])
-        return Strip([Segment(sign.ljust(MARGIN), style), *rest], row.strip.cell_length)
+        _, rest = strip.divide([MARGIN, strip.cell_length])
+        return Strip([Segment(sign.ljust(MARGIN), style), *rest], strip.cell_length)
