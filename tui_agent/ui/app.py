@@ -18,22 +18,20 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from textual import events
 from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
-from tui_agent.ui import bindings, themes
 from tui_agent.ui.attention import Attention, title
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
+from tui_agent.ui.desk import Desk
 from tui_agent.ui.farewell import Totals, farewell
-from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.over import Over
 from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.command import Provider
     from textual.screen import Screen
     from textual.timer import Timer
@@ -92,7 +90,7 @@ def _palette() -> type[Provider]:
     return Palette
 
 
-class TuiAgent(HostedApp):
+class TuiAgent(Desk):
     """The program on a terminal. It returns an exit code."""
 
     COMMANDS = {_palette}  # noqa: RUF012 (Textual's own annotation)
@@ -100,17 +98,18 @@ class TuiAgent(HostedApp):
     """No key of its own: the table of keys says which one opens the palette."""
 
     def __init__(self, wanted: Wanted, settings: Settings, *, opener: Opener | None = None) -> None:
-        super().__init__(style_sheets(), keyboard=settings.terminal.keyboard)
-        self.keys = bindings.resolve(settings.keys)
+        super().__init__(style_sheets(), settings)
         self.wanted = wanted
-        self.session: Session | None = None
-        self._settings = settings
         self._opener = opener or self._open_with_engine
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._listening = asyncio.Event()
         self._places: dict[str, Callable[[], Awaitable[None] | None]] = {
             "help": self._show_help,
             "queue": self._show_queue,
+            "settings": self.show_settings,
+            "theme": self.show_themes,
+            "model": self.show_models,
+            "connect": self.show_connect,
         }
         self._chat = ChatScreen(self.keys, wanted.workspace, self._events.put_nowait)
         self.farewell = ""
@@ -119,8 +118,6 @@ class TuiAgent(HostedApp):
         self._totals = Totals(settings.prices)
         self._attention = Attention(time.monotonic)
         self._bell_timer: Timer | None = None
-        # before the app runs: a theme that is set later makes every style sheet be read again
-        themes.register(cast("App[object]", self))
 
     # --- the first frame, then the session
 
@@ -132,7 +129,7 @@ class TuiAgent(HostedApp):
         self._watch_hangup()
         self._begin_hearing()
         self.call_after_refresh(self._open)
-        for notice in (*self.keys.problems, *self._settings.notices):
+        for notice in (*self.keys.problems, *self.looks.problems, *self.settings.notices):
             self._chat.say(notice, "warning")
 
     def _open(self) -> None:
@@ -152,7 +149,7 @@ class TuiAgent(HostedApp):
         wiring = await asyncio.to_thread(_import_engine)
         session: Session = await wiring.open_session(
             wanted.workspace,
-            self._settings,
+            self.settings,
             resume=wanted.resume,
             profile=wanted.profile,
             demo=wanted.demo,
@@ -220,7 +217,7 @@ class TuiAgent(HostedApp):
         if self._bell_timer is not None:
             self._bell_timer.stop()
             self._bell_timer = None
-        wait = self._attention.wait() if self._settings.terminal.bell else None
+        wait = self._attention.wait() if self.settings.terminal.bell else None
         if wait == 0:
             self._attention.rang()
             self.bell()
@@ -236,6 +233,10 @@ class TuiAgent(HostedApp):
 
     def on_over_left(self, event: Over.Left) -> None:
         self._chat.act(event.action)
+
+    def keys_changed(self) -> None:
+        self._chat.keys = self.keys
+        self._chat.show_keys()
 
     def _show_queue(self) -> None:
         from tui_agent.ui.waiting import Waiting  # not needed before the first frame
