@@ -143,7 +143,7 @@ class Replies:
 
     async def go_on(self) -> None:
         """Put into the log what asks a model that paused to go on, so that the next request extends the last."""
-        blocks = repairs(self._context.history, model=self._provider.model)
+        blocks = await asyncio.to_thread(repairs, self._context.history, model=self._provider.model)
         if blocks:
             await self._context.append_message({"role": "user", "content": blocks}, origin="repair")
 

@@ -432,8 +432,10 @@ class Session:
         """Close what a killed program left open, with records that say so. Returns what was done, in words."""
         history = self.context.history
         calls = open_calls(history)
-        blocks = repairs(history, model=self.provider.model)
-        if not calls or not blocks:
+        if not calls:
+            return []
+        blocks = await asyncio.to_thread(repairs, history, model=self.provider.model)
+        if not blocks:
             return []
         await self.context.append_message({"role": "user", "content": blocks}, origin="repair")
         await self.context.sync()
