@@ -155,6 +155,11 @@ class Search(Sequence[int]):
         self._late, self._early = _Counts(), _Counts()
         self._next, self._before = self._start, self._start
 
+    @property
+    def ignores_case(self) -> bool:
+        """Do small letters find large ones too?"""
+        return self.pattern is not None and bool(self.pattern.flags & re.IGNORECASE)
+
     # --- looking
 
     @property

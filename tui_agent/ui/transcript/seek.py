@@ -10,7 +10,7 @@ import asyncio
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,19 +77,36 @@ class Seeking(Sheet):
     def _read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
         return self._history.read(gap, start, stop)
 
+    def forget_places(self) -> None:
+        """Another history is shown."""
+        self._current = self._turn = None
+        self._starts_of.clear()
+        self._opened_for_hits.clear()
+        self._more_for_hits.clear()
+
     # --- hits
+
+    @property
+    def marks_hits(self) -> bool:
+        """Is something looked for?"""
+        return self._pattern is not None
 
     def mark(self, pattern: re.Pattern[str] | None, length: int = 0) -> None:
         """Mark what the pattern finds, always `length` characters; None: nothing any more."""
-        if (pattern, length) != (self._pattern, self._length):
-            self._pattern, self._length, self._current = pattern, length, None
-            self._starts_of.clear()
-            self.refresh()
+        self._fold_again(frozenset())
+        self._pattern, self._length, self._current = pattern, length, None
+        self._starts_of.clear()
+        self.refresh()
 
     def leave_hits(self) -> None:
         """Mark nothing any more and fold what was opened for hits, but for what is on the screen."""
+        self._fold_again({placed.entry for placed, _ in self._screen_rows})
         self.mark(None)
-        seen = {placed.entry for placed, _ in self._screen_rows}
+
+    def _fold_again(self, seen: Set[Entry]) -> None:
+        """Fold what was opened for hits, but for this."""
+        if not self._opened_for_hits and not self._more_for_hits:
+            return
         for entry in [entry for entry in self._opened_for_hits if entry not in seen]:
             entry.opened = False
             self._sheet.change(entry)

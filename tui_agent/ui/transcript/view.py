@@ -21,6 +21,7 @@ from tui_agent.ui.transcript.entries import Entry, Gap, History, Mark, Note, Too
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.live import Live
 from tui_agent.ui.transcript.paint import MARGIN, Row
+from tui_agent.ui.transcript.seek import Seeking
 from tui_agent.ui.transcript.selecting import Selecting
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _WARM_AFTER_S = 0.3
 """Seconds after code was first shown until the highlighter is loaded: the first frames come first."""
 
 
-class Transcript(Selecting):
+class Transcript(Selecting, Seeking):
     """The conversation.
 
     Args:
@@ -49,12 +50,15 @@ class Transcript(Selecting):
         f"transcript--{name}"
         for name in (
             *("words", "sign", "dim", "mark", "heading", "inline", "code", "link", "thinking", "checkpoint"),
-            "selected",
+            *("selected", "hit", "current"),
             *("tool", "title", "output", "added", "removed", "busy", "ok", "warning", "error", "cursor"),
         )
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,space", "choose", "Open", id="transcript.toggle", tooltip="Open or fold the block"),
+        Binding("n", "hit(1)", "Next hit", id="transcript.next_hit", show=False),
+        Binding("N", "hit(-1)", "Hit before", id="transcript.previous_hit", show=False),
+        Binding("slash,tab", "words", "Other words", show=False),
         Binding("up", "step(-1)", "Block up", show=False),
         Binding("down", "step(1)", "Block down", show=False),
         Binding("left_square_bracket", "block(-1)", "Block up", id="transcript.previous", show=False),
@@ -79,6 +83,13 @@ class Transcript(Selecting):
             super().__init__()
             self.count = count
 
+    class HitWanted(Message):
+        """The next hit (1) or the one before (-1) is wanted; 0: other words."""
+
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
     class LinkChosen(Message):
         """A link to the web was clicked. `target` is its address, safe to hand to a browser or a terminal."""
 
@@ -95,7 +106,6 @@ class Transcript(Selecting):
         classes: str | None = None,
     ) -> None:
         super().__init__(glyphs=glyphs, name=name, id=id, classes=classes)
-        self._history = History((), ())
         self._live = Live(self, monotonic)
         self._cursor: Placed | None = None
         self._toggled: Placed | None = None
@@ -113,6 +123,7 @@ class Transcript(Selecting):
         self._live = Live(self, monotonic)
         self._cursor = None
         self._forget_selection()
+        self.forget_places()
         gap: list[Entry] = [Gap(0, len(history))] if len(history) else []
         self._load([*gap, *(Note(note) for note in notes)])
 
@@ -149,15 +160,13 @@ class Transcript(Selecting):
         if placed is None or not placed.entry.foldable:
             return
         placed.entry.opened = not placed.entry.opened
+        self.touched(placed.entry)
         self._sheet.change(placed.entry)
         if self._spot is not None and self._spot.placed is placed and self._spot.part > 0:
             self._spot = Spot(placed, 0, 0)
         # what opens pushes the end down: the block stays where it is, and nothing of it counts as new
         self._let_go()
         self.flush()
-
-    def _read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
-        return self._history.read(gap, start, stop)
 
     def _new_lines_changed(self, count: int) -> None:
         self.post_message(self.NewLines(count))
@@ -243,6 +252,31 @@ class Transcript(Selecting):
             self._let_go()
             self._spot = sheet.up(sheet.end_of(placed), page - 1)
         self.flush()
+
+    def open_output(self) -> bool:
+        """Open or fold the block under the cursor, else the newest call on the screen; False if there is none."""
+        placed = self._cursor if self.has_focus else None
+        if placed is None:
+            calls = (p for p, _ in reversed(self._screen_rows) if isinstance(p.entry, ToolCall))
+            placed = next((call for call in calls if call.entry.foldable), None)
+        if placed is None or not placed.entry.foldable:
+            return False
+        self._cursor = placed
+        self.toggle()
+        self._reveal()
+        return True
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys for hits are bound while there may be some."""
+        return self.marks_hits if action in ("hit", "words") else super().check_action(action, parameters)
+
+    def action_hit(self, by: int) -> None:
+        """Ask for the next hit or the one before."""
+        self.post_message(self.HitWanted(by))
+
+    def action_words(self) -> None:
+        """Ask for other words to look for."""
+        self.post_message(self.HitWanted(0))
 
     def action_choose(self) -> None:
         """Open or fold the block under the cursor; choose a checkpoint."""
