@@ -176,6 +176,17 @@ class Terminal(LinuxDriver):
             and os.environ.get("TERM") not in ("linux", "dumb")
         )
 
+    def set_mouse(self, *, on: bool) -> None:
+        """Take the mouse, or leave it to the terminal; it stays so after a suspend."""
+        if on:
+            self._mouse = True
+            self._enable_mouse_support()
+            if self._mouse_pixels:
+                self._enable_mouse_pixels()
+        else:
+            self._disable_mouse_support()
+            self._mouse = False
+
     def set_title(self, text: str) -> None:
         """Show a text as the window's title."""
         title = literal.one_line(text, _TITLE_CHARACTERS)
@@ -217,6 +228,13 @@ def behind(app: App[Any]) -> bool:
     """True while the terminal of an app has not taken its last frames: it must not be given ever more of them."""
     driver = app._driver
     return isinstance(driver, Terminal) and driver.behind
+
+
+def set_mouse(app: App[Any], *, on: bool) -> None:
+    """Take the mouse for an app, or leave it to the terminal."""
+    driver = app._driver
+    if isinstance(driver, Terminal):
+        driver.set_mouse(on=on)
 
 
 def set_title(app: App[Any], text: str) -> None:

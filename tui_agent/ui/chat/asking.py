@@ -1,8 +1,7 @@
-"""What a person asks of the session by name: `/commands`, the palette, and copying."""
+"""What a person asks of the session by name: `/commands`, and the palette."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from tui_agent.ui.chat.completion import Completion
 from tui_agent.ui.chat.composer import Composer
 from tui_agent.ui.chat.keyed import Keyed
 from tui_agent.ui.commands import ACTION_OF, Offer, listed
-from tui_agent.ui.terminal import clipboard_command, copy_with
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
@@ -33,7 +31,6 @@ class Asking(Keyed):
         self.acts |= {
             "undo": partial(self.perform, "undo"),
             "redo": partial(self.perform, "redo"),
-            "copy": self._copy_answer,
         }
 
     def bang(self, text: str) -> bool:
@@ -95,27 +92,3 @@ class Asking(Keyed):
             self.set_focus(self.composer)
         else:
             self.slash(f"/{name}")
-
-    # --- copying
-
-    def copy(self, text: str) -> None:
-        """Put a text on the clipboard and say how far it got."""
-        self.work(self._copied(text), "copy")
-
-    async def _copied(self, text: str) -> None:
-        command = clipboard_command()
-        if command is not None and await asyncio.to_thread(copy_with, command, text):
-            how = "copied"
-        else:
-            self.app.copy_to_clipboard(text)
-            how = "sent to the terminal's clipboard"
-        self.notify(how, markup=False, timeout=2)
-
-    def _copy_answer(self) -> None:
-        history = self.session.context.history if self.session is not None else ()
-        for index in range(len(history) - 1, -1, -1):
-            message = history[index]
-            if message.role == "assistant" and message.text.strip():
-                self.copy(message.text)
-                return
-        self.say("there is no answer to copy yet")

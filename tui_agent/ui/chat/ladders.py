@@ -49,12 +49,10 @@ class Ladders(Places):
 
     def action_stop(self) -> None:
         """Copy a selection; else stop what runs; else clear the draft; else, again, quit."""
-        chosen = self.get_selected_text() or self.composer.selected_text
         now = time.monotonic()
-        if chosen:
-            self.clear_selection()
-            self.copy(chosen)
-        elif self.session is not None and self.session.active:
+        if self.copy_selected():
+            return
+        if self.session is not None and self.session.active:
             self.work(self._cancel(), "cancel")
         elif not self.composer.is_blank:
             self.composer.take()
@@ -77,6 +75,8 @@ class Ladders(Places):
             await self.close_panel()
         elif self.session is not None and self.session.active:
             self.work(self._cancel(), "cancel")
+        elif self.selected is not None:
+            self.selected.clear_selection()
         elif self.focused is not self.composer:
             self.set_focus(self.composer)
         elif now - self._escaped < _TWICE:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui_agent import literal
 from tui_agent.ui import footer
 from tui_agent.ui.chat import layout
-from tui_agent.ui.chat.asking import Asking
+from tui_agent.ui.chat.copying import Copying
 
 if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.transcript.view import Transcript
 
 
-class Places(Asking):
+class Places(Copying):
     """A screen with an inspector and a jump card in its `#body`."""
 
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:

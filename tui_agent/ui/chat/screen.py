@@ -389,7 +389,7 @@ class ChatScreen(Ladders):
         jump, inspect = self.entry("jump", rank=0), self.entry("inspect", rank=2)
         keys, palette = self.entry("help", right=True), self.entry("commands", right=True)
         more = footer.Entry("^x", "more", "screen.act('leader')", right=True, rank=4)
-        stop = footer.Entry("^c", "stop", "screen.stop", rank=0)
+        stop = footer.Entry("^c", "copy" if self.selected is not None else "stop", "screen.stop", rank=0)
         if self.jump is not None:
             back = footer.Entry("Enter", "go back here", "screen.in_jump", rank=0)
             return [back, footer.Entry("Esc", "stay here", "screen.leave", rank=0), more]
@@ -404,7 +404,8 @@ class ChatScreen(Ladders):
         undo = (
             [self.entry("undo", rank=3)] if self.session is not None and self.session.context.can_undo else []
         )
-        return [*waits, jump, inspect, *undo, keys, palette]
+        copy = [stop] if self.selected is not None else []
+        return [*waits, *copy, jump, inspect, *undo, keys, palette]
 
     def action_write(self) -> None:
         """Give the focus back to the composer."""

@@ -77,8 +77,9 @@ class Selecting(Sheet):
     class SelectionChanged(Message):
         """Something is selected now, or no longer."""
 
-        def __init__(self, selected: bool) -> None:
+        def __init__(self, sheet: Selecting, selected: bool) -> None:
             super().__init__()
+            self.sheet = sheet
             self.selected = selected
 
     _anchor: Point | None = None
@@ -131,7 +132,7 @@ class Selecting(Sheet):
         before, self._chosen = self._chosen, chosen
         self._repaint()
         if (before is None) != (chosen is None):
-            self.post_message(self.SelectionChanged(chosen is not None))
+            self.post_message(self.SelectionChanged(self, chosen is not None))
 
     def _holds_still(self) -> bool:
         return self._resumes
@@ -156,7 +157,7 @@ class Selecting(Sheet):
         self._resumes = False
         if self._chosen is not None:
             self._chosen = None
-            self.post_message(self.SelectionChanged(False))
+            self.post_message(self.SelectionChanged(self, False))
 
     def drop(self, entry: Entry) -> None:
         """Take an entry out, and with it a selection that begins or ends there."""

@@ -1,0 +1,114 @@
+"""What is copied, and whose the mouse is.
+
+A selection in the transcript (or in the preview over it), in the composer or in a card is copied by ctrl+c. There is
+only one at a time: whoever selects in the transcript selects nothing elsewhere. "copied" is said only of what a
+clipboard program took; what went to the terminal may have been dropped by it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from textual.widgets.text_area import Selection
+
+from tui_agent.ui.chat.asking import Asking
+from tui_agent.ui.terminal import clipboard_command, copy_with, set_mouse
+
+if TYPE_CHECKING:
+    from tui_agent.events import Emit
+    from tui_agent.ui import bindings
+    from tui_agent.ui.transcript.selecting import Selecting
+
+_SAID_S = 2.0
+"""Seconds for which it is said what became of a copy."""
+_EXPLAINED_S = 6.0
+"""Seconds for which it is said whose the mouse is."""
+
+
+class Copying(Asking):
+    """A screen of which text is copied."""
+
+    def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
+        super().__init__(keys, tell)
+        self._selected: Selecting | None = None
+        self._mouse_away = False
+        self.acts |= {"copy": self._copy_answer, "mouse": self._switch_mouse}
+
+    # --- a selection
+
+    @property
+    def selected(self) -> Selecting | None:
+        """The transcript in which something is selected."""
+        view = self._selected
+        return view if view is not None and view.is_attached and view.has_selection else None
+
+    def on_selecting_selection_changed(self, event: Selecting.SelectionChanged) -> None:
+        event.stop()
+        if event.selected:
+            if self._selected is not None and self._selected is not event.sheet:
+                self._selected.clear_selection()
+            self._selected = event.sheet
+            self.clear_selection()
+            self.composer.selection = Selection.cursor(self.composer.cursor_location)
+        self.show_keys()
+
+    def copy_selected(self) -> bool:
+        """Copy what is selected, and select nothing; False if nothing is."""
+        text = self.composer.selected_text or self.get_selected_text()
+        view = self.selected
+        if text:
+            self.clear_selection()
+            self.copy(text)
+        elif view is not None:
+            self.work(self._copy_from(view), "copy")
+        return bool(text) or view is not None
+
+    async def _copy_from(self, view: Selecting) -> None:
+        text = await view.selected_text()
+        view.clear_selection()
+        if text:
+            await self._copied(text)
+
+    # --- the clipboard
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard and say how far it got."""
+        self.work(self._copied(text), "copy")
+
+    async def _copied(self, text: str) -> None:
+        command = clipboard_command()
+        if command is not None and await asyncio.to_thread(copy_with, command, text):
+            how = "copied"
+        else:
+            self.app.copy_to_clipboard(text)
+            how = "sent to the terminal"
+        self.notify(f"{how}: {_measured(text)}", markup=False, timeout=_SAID_S)
+
+    def _copy_answer(self) -> None:
+        history = self.session.context.history if self.session is not None else ()
+        for index in range(len(history) - 1, -1, -1):
+            message = history[index]
+            if message.role == "assistant" and message.text.strip():
+                self.copy(message.text)
+                return
+        self.say("there is no answer to copy yet")
+
+    # --- the mouse
+
+    def _switch_mouse(self) -> None:
+        """Give the mouse to the terminal, so that it selects in its own way, or take it back."""
+        self._mouse_away = not self._mouse_away
+        set_mouse(self.app, on=not self._mouse_away)
+        key = self.keys.shown("mouse")
+        said = (
+            f"the terminal has the mouse now; {key} takes it back"
+            if self._mouse_away
+            else "the mouse is back"
+        )
+        self.notify(said, markup=False, timeout=_EXPLAINED_S if self._mouse_away else _SAID_S)
+
+
+def _measured(text: str) -> str:
+    lines = text.count("\n") + 1
+    return f"{lines:,} lines" if lines > 1 else f"{len(text):,} character{'s' if len(text) > 1 else ''}"
