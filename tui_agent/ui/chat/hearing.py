@@ -76,6 +76,7 @@ class Hearing:
             case said.Appended():
                 if screen.panel is not None:
                     screen.panel.grew()
+                screen.find_more()
             case said.Rotated():
                 screen.rotated(event)
             case said.LogFailed():

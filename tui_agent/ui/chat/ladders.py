@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
 
-from tui_agent.ui.chat.places import Places
+from tui_agent.ui.chat.finding import Finding
 from tui_agent.ui.chat.status import StatusLine
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _TWICE = 0.8
 """Seconds within which a second Esc goes back."""
 
 
-class Ladders(Places):
+class Ladders(Finding):
     """A screen on which one key does the nearest thing first."""
 
     @dataclass
@@ -71,6 +71,8 @@ class Ladders(Places):
             self.show_keys()
         elif self.jump is not None:
             await self.close_jump()
+        elif self.find_bar is not None:
+            await self.close_find()
         elif self.panel is not None and self.panel.has_class("-over"):
             await self.close_panel()
         elif self.session is not None and self.session.active:

@@ -179,6 +179,7 @@ class ChatScreen(Ladders):
         context = self.session.context
         notes = () if len(context.history) else self._first_words(self.session)
         self.transcript.load(context.history, context.checkpoints(), notes=notes)
+        self.find_again()
         weight = context.weigh()
         self.status.tell(
             total=weight.total,
@@ -396,6 +397,8 @@ class ChatScreen(Ladders):
         if self.panel is not None and self.panel.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
             return [*self.panel_entries(), jump, leave]
+        if self.find_bar is not None and (self.find_bar.has_focus_within or self.transcript.has_focus):
+            return self.find_entries()
         if self.dock.has_keys:
             return [footer.Entry("Tab", "write", "screen.write"), jump, stop, more, palette]
         waits = [footer.Entry("Tab", "answer", "screen.act('card')", rank=0)] if self.dock.waiting else []
@@ -418,7 +421,7 @@ class ChatScreen(Ladders):
     def _fit(self) -> None:
         rows = layout.share(
             self.size.height,
-            fixed=2 + int(self.queue_line.display),
+            fixed=2 + int(self.queue_line.display) + int(self.find_bar is not None),
             card=self.dock.card is not None,
             answering=self.dock.has_keys,
             completing=self.completion.wanted_rows,
