@@ -92,3 +92,10 @@ def test_a_rule_is_added_once_to_the_users_settings(monkeypatch: pytest.MonkeyPa
     add_rule(None, "read_file")
     assert add_rule(None, "bash:git status").approvals.allow == ("bash:git status", "read_file")
     assert stat.S_IMODE((tmp_path / "config").stat().st_mode) == 0o700
+
+
+def test_a_profile_that_is_added_does_not_become_the_default_unasked(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    assert save(file, {"profiles.demo.thinking": "low"}).profile == "claude"
+    assert tomllib.loads(file.read_text())["profile"] == "claude"
+    assert save(file, {"profiles.mine.model": "m", "profile": "mine"}).profile == "mine"

@@ -376,6 +376,9 @@ class FakeSession:
             raise CommandError(f"there is no command /{name}")
         return await command.perform(self, *arguments)
 
+    def take_settings(self, settings: Any) -> None:
+        self.settings = settings
+
     async def cancel(self) -> bool:
         self.cancels += 1
         was, self.busy = self.busy, False

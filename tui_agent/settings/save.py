@@ -6,16 +6,14 @@ import copy
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomli_w
 
 from tui_agent import paths
 from tui_agent.settings import load, secrets
 from tui_agent.settings.rules import SettingsError
-
-if TYPE_CHECKING:
-    from tui_agent.settings.schema import Settings
+from tui_agent.settings.schema import Settings
 
 
 def save(path: Path | None, changes: Mapping[str, Any]) -> Settings:
@@ -48,12 +46,18 @@ def drafted(
 ) -> tuple[Settings, str]:
     """What a file with these tables would say after `changes`, checked, and its text. Nothing is written.
 
+    A file that names no default profile takes its first one; a new profile before that does not become it unasked.
+
     Raises:
         SettingsError: it would not be allowed.
     """
     changed = copy.deepcopy(dict(tables))
     for key, value in changes.items():
         _change(changed, parts_of(key), value)
+    if "profile" not in changed and "profile" not in changes:
+        first = next(iter(tables.get("profiles") or ()), Settings().profile)
+        if next(iter(changed.get("profiles") or ()), first) != first:
+            changed = {"profile": first, **changed}
     text = tomli_w.dumps(changed)
     return load.check(tomllib.loads(text), text, file), text
 

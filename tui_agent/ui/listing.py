@@ -83,6 +83,9 @@ class Listing(Over):
         """Enter, or a double click, on a row."""
         raise NotImplementedError
 
+    def moved(self, index: int) -> None:
+        """The cursor came to a row (-1: there is none)."""
+
     def about(self, index: int) -> Content:
         """More about a row, below the list; empty for nothing."""
         return Content("")
@@ -93,11 +96,11 @@ class Listing(Over):
 
     # --- its looks
 
-    def headline(self, more: str = "") -> None:
+    def headline(self, more: str | Content = "") -> None:
         """The first line: the title and, dim, what is said about it."""
         parts = [Content.styled(f" {self._title} ", "bold $text-primary")]
         if more:
-            parts.append(Content.styled(f" {more}", "$text-muted"))
+            parts.append(Content.styled(f" {more}", "$text-muted") if isinstance(more, str) else more)
         self._head.update(Content("").join(parts))
 
     def note(self, text: str, style: str = "$text-success") -> None:
@@ -130,6 +133,7 @@ class Listing(Over):
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         event.stop()
+        self.moved(event.index)
         self.refresh_keys()
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
@@ -206,7 +210,7 @@ class Listing(Over):
         self._unfilter()
 
     def on_key(self, event: events.Key) -> None:
-        """A letter of `offered`; else a key of the table."""
+        """A letter of `offered`; what `Over` does with other keys comes after this."""
         if not isinstance(self.focused, Input):
             for key in self.offered():
                 if event.character == key.key and event.is_printable:
@@ -214,4 +218,3 @@ class Listing(Over):
                     # by way of the app, where the keys pressed before it are still on their way as bindings
                     self.app.call_later(self.run_action, key.action)
                     return
-        super().on_key(event)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from tui_agent.ui.cells import Cell
     from tui_agent.ui.desk import Desk
-    from tui_agent.ui.rows import Rows
 
 _COLUMNS = (Column("theme", 26), Column("", 10), Column("to read"))
 _OURS = {
@@ -120,10 +119,9 @@ class ThemeScreen(Listing):
     def offered(self) -> Sequence[Key]:
         return [Key("r", "read again", "again")]
 
-    def on_rows_moved(self, event: Rows.Moved) -> None:
-        super().on_rows_moved(event)
-        if event.index >= 0:
-            self._try(self._list[event.index])
+    def moved(self, index: int) -> None:
+        if index >= 0:
+            self._try(self._list[index])
 
     def _try(self, row: Row) -> bool:
         try:
