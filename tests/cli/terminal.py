@@ -12,8 +12,9 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.cli.command import environment
 
@@ -21,12 +22,24 @@ SECONDS = 60
 
 
 class Terminal:
-    """Runs Python with these arguments on a pseudo-terminal of 80x24; `shown` is every byte it wrote."""
+    """Runs Python with these arguments on a pseudo-terminal; `shown` is every byte it wrote.
 
-    def __init__(self, *argv: str, cwd: Path, python: str = sys.executable) -> None:
+    `changes` are variables of its environment. With `controls` it is the terminal of the process's session, as a
+    terminal window is: closing it sends SIGHUP, ctrl+c SIGINT.
+    """
+
+    def __init__(
+        self,
+        *argv: str,
+        cwd: Path,
+        python: str = sys.executable,
+        size: tuple[int, int] = (80, 24),
+        controls: bool = False,
+        changes: Mapping[str, str] | None = None,
+    ) -> None:
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        env = environment(TERM="xterm-256color")
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        env = environment(**{"TERM": "xterm-256color", **(changes or {})})
         env.pop("COLUMNS", None)
         self.process = subprocess.Popen(
             [python, *argv],
@@ -36,6 +49,7 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
+            preexec_fn=_take_terminal if controls else None,
         )
         os.close(slave)
         self.shown = b""
@@ -47,13 +61,26 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self._master)
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close the terminal."""
+        if self._master >= 0:
+            os.close(self._master)
+        self._master = -1
 
     def until(self, *signs: bytes) -> None:
         """Read until all of these were shown."""
         self._read(lambda: all(sign in self.shown for sign in signs))
         missing = [sign for sign in signs if sign not in self.shown]
         assert not missing, (missing, self.shown[-2000:])
+
+    def until_after(self, start: int, *signs: bytes) -> int:
+        """Read until all of these were shown after a place in `shown`; the place where it ends now."""
+        self._read(lambda: all(sign in self.shown[start:] for sign in signs))
+        missing = [sign for sign in signs if sign not in self.shown[start:]]
+        assert not missing, (missing, self.shown[start:][-2000:])
+        return len(self.shown)
 
     def press(self, keys: bytes) -> None:
         os.write(self._master, keys)
@@ -77,9 +104,13 @@ class Terminal:
                 return
 
 
-def run(*argv: str, cwd: Path) -> Terminal:
-    """The command on a terminal."""
-    return Terminal("-m", "tui_agent", *argv, cwd=cwd)
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def run(*argv: str, cwd: Path, **options: Any) -> Terminal:
+    """The command on a terminal; options are those of `Terminal`."""
+    return Terminal("-m", "tui_agent", *argv, cwd=cwd, **options)
 
 
 def python(script: str, argv: Sequence[str], cwd: Path) -> Terminal:

@@ -7,65 +7,21 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import Ended, Inside, environment, session, start
 from tests.support.hostile import TEXTS
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.served import Served
+from tests.support.server import Hold, Reply
 from tui_agent.context import Context, LogWriteError
 from tui_agent.context.lease import Lease
 from tui_agent.messages.exchange import open_calls
 from tui_agent.sessions.catalog import Catalog, Entry
 
 SECONDS = 60
-
-
-class Served(ScriptedServer):
-    """A scripted model in a thread of its own, so that commands can run in this one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="server")
-
-    def begin(self) -> None:
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self.start(), self._loop).result(SECONDS)
-
-    def end(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.stop(), self._loop).result(SECONDS)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def wait(self, event: asyncio.Event) -> None:
-        """Until the server has set it."""
-        asyncio.run_coroutine_threadsafe(event.wait(), self._loop).result(SECONDS)
-
-    def let_go(self, hold: Hold) -> None:
-        self._loop.call_soon_threadsafe(hold.release.set)
-
-
-@pytest.fixture
-def server(home: Path) -> Iterator[Served]:
-    """A scripted model, chosen by the user's settings."""
-    server = Served()
-    server.begin()
-    try:
-        (home / "config").mkdir(mode=0o700)
-        (home / "config" / "settings.toml").write_text(
-            f'[profiles.scripted]\nmodel = "scripted-1"\nbase_url = "{server.url}"\nauth = "none"\n'
-            "context_window = 200_000\nmax_output_tokens = 4_096\n"
-        )
-        yield server
-    finally:
-        server.end()
-    server.check()
 
 
 def ended(process: subprocess.Popen[str]) -> Ended:

@@ -1,6 +1,6 @@
 """The command line: arguments to one of the commands below, errors to one line and an exit code.
 
-    tui-agent [DIR]                    the screen
+    tui-agent [DIR]                    the screen, or lines instead of it (--plain)
     tui-agent -p PROMPT                one prompt, no screen
     tui-agent [DIR] sessions | inspect | context | doctor ...
 
@@ -16,7 +16,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -160,15 +160,9 @@ def _talk(options: argparse.Namespace, workspace: Path) -> int:
         from tui_agent.cli import headless
 
         return headless.run(options, workspace, settings, resume)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise Usage("the screen needs a terminal; without one use -p PROMPT")
-    if os.environ.get("TERM", "") in ("", "dumb"):
-        raise Usage(
-            "the screen needs a terminal that can move its cursor (TERM is not set, or dumb); use -p PROMPT"
-        )
-    from tui_agent.ui.app import run
-
-    return run(
+    if not options.plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Usage("the screen needs a terminal; without one use -p PROMPT, or --plain")
+    return _runner(plain=options.plain or _is_dumb())(
         workspace=workspace,
         settings=settings,
         resume=resume,
@@ -178,15 +172,26 @@ def _talk(options: argparse.Namespace, workspace: Path) -> int:
     )
 
 
+def _is_dumb() -> bool:
+    """True for a terminal that cannot move its cursor."""
+    return os.environ.get("TERM", "") in ("", "dumb")
+
+
+def _runner(*, plain: bool) -> Callable[..., int]:
+    """What runs the conversation: the screen, or lines without one."""
+    if plain:
+        from tui_agent.ui import plain as lines
+
+        return lines.run
+    from tui_agent.ui import app
+
+    return app.run
+
+
 def _inspect(options: argparse.Namespace) -> int:
     if not Path(options.path).exists():
         raise Failed(f"{options.path} does not exist")
-    if (
-        not options.json
-        and sys.stdin.isatty()
-        and sys.stdout.isatty()
-        and os.environ.get("TERM", "") not in ("", "dumb")
-    ):
+    if not options.json and sys.stdin.isatty() and sys.stdout.isatty() and not _is_dumb():
         from tui_agent.ui.app import run_inspector
 
         return run_inspector(Path(options.path))
@@ -226,6 +231,11 @@ def _talk_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--profile", metavar="P", help="the profile of settings.toml to use")
     parser.add_argument("--append-system", metavar="TEXT", default="", help="add this to the system prompt")
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="no screen: labelled lines and numbered answers, for screen readers and braille",
+    )
     parser.add_argument("--demo", action="store_true", help="the offline demo model answers (no AI)")
     parser.add_argument(
         "--output-format",

@@ -1,0 +1,193 @@
+"""Events in words: each state, result and failure as a line that says what it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui_agent import events as said
+from tui_agent import literal
+from tui_agent.ui import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tui_agent.events import Event
+    from tui_agent.ui.plain.voice import Voice
+
+_TITLE = 200
+"""Characters of a call's main argument."""
+_REASONS = {
+    "end_turn": "done",
+    "stop_sequence": "done",
+    "cancelled": "stopped",
+    "denied": "stopped, because you said no",
+    "failed": "failed",
+    "max_tokens": "the answer was cut: it reached the longest length that the model may write",
+    "refusal": "the model declined to answer",
+}
+
+
+class Telling:
+    """Tells a `Voice` what happens; `clock` gives seconds. `output` is the last result of a call, whole."""
+
+    def __init__(self, voice: Voice, clock: Callable[[], float]) -> None:
+        self._voice = voice
+        self._clock = clock
+        self.output = ""
+        self.doing = ""
+        """What happens now, in words; empty while nothing runs."""
+        self.sends = False
+        """Words are on their way to an idle session."""
+        self._since = self._heard = clock()
+        self._thinks = False
+        self._calls: dict[str, bool] = {}
+        """The calls under way, and whether their beginning was told."""
+        self._weight: said.Weighed | None = None
+        self._trouble: set[str] = set()
+        self._attempt = 0
+
+    def hear(self, event: Event) -> None:
+        """Something happened."""
+        self._heard = self._clock()
+        match event:
+            case said.TextDelta(text=text):
+                self._do("answering")
+                self._voice.piece(text, "model")
+            case said.ThinkingDelta():
+                if not self._thinks:
+                    self._do("thinking")
+                    self._voice.say("thinking", "model")
+                self._thinks = True
+            case said.ToolUseDelta(tool=tool):
+                self._do(f"writing a call of {literal.one_line(tool, _TITLE)}")
+            case said.ReplyEnded() | said.StepStarted():
+                self._thinks = False
+                self._voice.end_piece()
+            case said.ReplyDropped(reason=reason):
+                self._voice.say(f"the answer above does not count: {reason}", "model")
+            case said.ToolStarted():
+                self._started(event)
+            case said.ToolEnded():
+                self._ended(event)
+            case said.Weighed():
+                self._weight = event
+            case said.TurnStarted():
+                self.sends = False
+                self._trouble.clear()
+                self._do("asking the model")
+                self._voice.say("working", "model")
+            case said.TurnEnded():
+                self._turn_ended(event)
+            case _:
+                self._beside(event)
+
+    def _beside(self, event: Event) -> None:
+        """What happens beside the turns, and what goes wrong."""
+        match event:
+            case said.Notice(text=text, level=level):
+                self._voice.say(text, {"info": "note"}.get(level, level))
+            case said.RetryWaiting(attempt=attempt):
+                if attempt != self._attempt:
+                    self._voice.say(
+                        f"{event.reason}; asking again in {_seconds(event.seconds)}, "
+                        f"attempt {attempt} of {event.attempts}",
+                        "retry",
+                    )
+                self._attempt = attempt
+            case said.RequestFailed(message=message, ways=ways):
+                self._fail(message, ways)
+            case said.LogFailed(message=message, ways=ways):
+                self._fail(f"the session could not be written. {message}", ways)
+            case said.LogRecovered():
+                self._voice.say("the session is written again", "note")
+            case said.ModelChanged(model=model):
+                self._voice.say(f"{model} answers from now on", "note")
+            case said.QueueChanged(prompts=prompts, paused=paused) if prompts and not self.sends:
+                self._voice.say(_waiting(prompts, paused=paused), "note")
+            case said.Answered(answer=answer) if answer.verdict == "dismissed":
+                self._voice.say("the question is taken back", "note")
+            case _:
+                pass
+
+    def since(self) -> float:
+        """Seconds since anything happened."""
+        return self._clock() - self._heard
+
+    def still(self) -> None:
+        """Say that it still runs."""
+        self._voice.say(f"still {self.doing}, {_seconds(self._clock() - self._since)}", "model")
+
+    def weight(self) -> str:
+        """How full the context is."""
+        weight = self._weight
+        if weight is None:
+            return "the context is not weighed yet"
+        about = "" if weight.mark == "exact" and not weight.pending else "about "
+        window, share = "", ""
+        if weight.window:
+            window, share = f" of {weight.window:,}", f", {weight.total / weight.window:.0%}"
+        return f"context {about}{weight.total:,}{window} tokens{share}"
+
+    def _do(self, doing: str) -> None:
+        if doing != self.doing:
+            self.doing, self._since = doing, self._clock()
+
+    def _started(self, event: said.ToolStarted) -> None:
+        """A call begins: told once, as soon as its main argument is known."""
+        self._do(f"running {literal.one_line(event.tool, _TITLE)}")
+        told = self._calls.get(event.call)
+        if told or (told is None and not event.title):
+            self._calls.setdefault(event.call, False)
+            return
+        self._calls[event.call] = True
+        self._voice.say(f"called, {_line(event.title)}".rstrip(", "), _tool(event.tool))
+
+    def _ended(self, event: said.ToolEnded) -> None:
+        self.output = event.diff or event.text
+        said_so: list[str] = [event.outcome]
+        if not self._calls.pop(event.call, False) and event.title:
+            said_so.append(_line(event.title))
+        if event.summary:
+            said_so.append(_line(event.summary))
+        if event.diff:
+            lines = event.diff.split("\n")
+            more = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
+            less = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+            said_so.append(f"{more} lines added, {less} removed")
+        said_so += [words.size(event.size), _seconds(event.seconds)]
+        self._voice.say(", ".join(said_so), _tool(event.tool))
+        self._do("asking the model")
+
+    def _turn_ended(self, event: said.TurnEnded) -> None:
+        self._calls.clear()
+        self.doing, self._thinks, self._attempt = "", False, 0
+        if event.error and event.error not in self._trouble:
+            self._fail(event.error, ())
+        reason = _REASONS.get(event.reason, event.reason)
+        steps = "1 step" if event.steps == 1 else f"{event.steps} steps"
+        self._voice.say(f"{reason}: {steps}, {_seconds(event.seconds)}, {self.weight()}", "model")
+
+    def _fail(self, message: str, ways: Sequence[str]) -> None:
+        self._trouble.add(message)
+        self._voice.say("\n".join([message, *(f"you can: {way}" for way in ways)]), "error")
+
+
+def _tool(name: str) -> str:
+    return f"tool {literal.one_line(name, _TITLE)}"
+
+
+def _line(text: str) -> str:
+    return literal.one_line(text.strip(), _TITLE)
+
+
+def _seconds(value: float) -> str:
+    whole = round(value)
+    return "1 second" if whole == 1 else f"{whole} seconds"
+
+
+def _waiting(prompts: Sequence[said.QueuedPrompt], *, paused: bool) -> str:
+    count = "1 message of yours waits" if len(prompts) == 1 else f"{len(prompts)} messages of yours wait"
+    if paused:
+        return f"{count}; sent with the next one that you send"
+    ends = all(prompt.when == "turn" for prompt in prompts)
+    return f"{count}; sent at the end of the turn" if ends else f"{count}; sent at the next step"
