@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 _LEAST_PREFIX = 4
 """Characters: a shorter beginning of an id is taken for a slip of the hand."""
+
+_CHECKPOINT = re.compile(rb'"role"\s*:\s*"_checkpoint"')
+_HEAD = 512
+"""Bytes of a line in which its role is looked for; a checkpoint is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,14 @@ class Hit:
     entry: Entry
     line: int
     excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How many records and how many checkpoints a log holds."""
+
+    records: int
+    checkpoints: int
 
 
 class Catalog:
@@ -207,16 +220,37 @@ class Catalog:
         wanted = text.casefold()
         titles = [Hit(entry, 0, entry.title) for entry in entries if wanted in entry.title.casefold()]
         named = {hit.entry.path for hit in titles}
-        rest = {entry.folder.context_path: entry for entry in entries if entry.path not in named}
-        return [*titles, *self._said(text, rest, go_on)]
+        return [*titles, *self.said(text, [e for e in entries if e.path not in named], go_on=go_on)]
 
-    def _said(self, text: str, logs: Mapping[Path, Entry], go_on: Callable[[], bool]) -> Iterator[Hit]:
+    @property
+    def notice(self) -> str:
+        """What a person should know about the index, or nothing."""
+        return self.index.notice
+
+    def said(
+        self,
+        text: str,
+        entries: Sequence[Entry],
+        *,
+        fresh: bool = True,
+        go_on: Callable[[], bool] = lambda: True,
+    ) -> Sequence[Hit]:
+        """Those of the sessions in which a message holds every word of `text`, the best first; `go_on` as in `search`.
+
+        Not `fresh`: at once, from what the index knows already.
+        """
+        return list(self._said(text, {entry.folder.context_path: entry for entry in entries}, fresh, go_on))
+
+    def _said(
+        self, text: str, logs: Mapping[Path, Entry], fresh: bool, go_on: Callable[[], bool]
+    ) -> Iterator[Hit]:
         from tui_agent.fulltext import query
         from tui_agent.sessions.index import IndexFailed
 
         if query(text):
             try:
-                self.index.update(logs, go_on)
+                if fresh:
+                    self.index.update(logs, go_on)
                 found = self.index.search(text)
             except IndexFailed as error:
                 self.index.notice = f"searched without an index, which is slower: {error}"
@@ -225,9 +259,25 @@ class Catalog:
                     if hit.log in logs:
                         yield Hit(logs[hit.log], hit.line, hit.excerpt(text))
                 return
-        for log, entry in logs.items():
+        for log, entry in logs.items() if fresh else ():
             if go_on() and (seen := first_hit(log, text)) is not None:
                 yield Hit(entry, *seen)
+
+    def census(self, entry: Entry) -> Census:
+        """Count what the log of a session holds; nothing where it cannot be read."""
+        records = checkpoints = 0
+        try:
+            with entry.folder.context_path.open("rb") as log:
+                for line in log:
+                    records += 1
+                    checkpoints += _CHECKPOINT.search(line[:_HEAD]) is not None
+        except OSError:
+            pass
+        return Census(records, checkpoints)
+
+    def bucket(self, workspace: Path) -> str:
+        """The name of the folder that holds the sessions of a workspace."""
+        return bucket(workspace)
 
     def gc_candidates(self, *, trash_days: float = garbage.TRASH_DAYS) -> Sequence[garbage.Candidate]:
         """What can be cleared away for good with `garbage.remove`; nothing is deleted by this.

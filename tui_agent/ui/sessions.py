@@ -1,0 +1,527 @@
+"""The sessions that can be gone on with: found, opened, renamed, archived and deleted, all of it with a way back.
+
+SessionList is a `Listing`: a row for each session, the newest first, below it more about the row under the cursor.
+Rows come as they are read, the newest at once. `/` filters titles and words while one types; what was said is looked
+for beside that, in the index of all sessions. What is done to a session is done on the disk in a thread and shown at
+once; if it fails the row comes back with the reason.
+
+It posts `Wanted` (open this one), `Renamed` (the open session is to be called otherwise) and `DeleteWanted` (the open
+session is to be deleted) to the app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from textual import work
+from textual.content import Content
+from textual.message import Message
+from textual.style import Style
+
+from tui_agent import literal
+from tui_agent.sessions.folder import SessionError
+from tui_agent.ui import words
+from tui_agent.ui.cells import Cell, Column
+from tui_agent.ui.inspector.tab import Key
+from tui_agent.ui.listing import Listing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual import events
+
+    from tui_agent.sessions.catalog import Catalog, Census, Entry
+    from tui_agent.ui.bindings import Keys
+    from tui_agent.ui.rows import Rows
+
+View = Literal["kept", "archived", "deleted"]
+"""Which sessions are shown."""
+
+_NEXT: dict[View, View] = {"kept": "archived", "archived": "deleted", "deleted": "kept"}
+_SHOWS: dict[View, str] = {"kept": "the usual ones", "archived": "archived ones", "deleted": "deleted ones"}
+_EMPTY: dict[View, str] = {
+    "kept": "No session yet: what you say begins one. w looks in every workspace, Esc goes back.",
+    "archived": "Nothing is archived. v shows the deleted ones.",
+    "deleted": "Nothing is deleted. v shows the usual ones.",
+}
+
+_AT_ONCE = 40
+"""Sessions read before they are shown."""
+_TYPING = 0.15
+"""Seconds without a key after which what was said is searched."""
+_STILL = 0.1
+"""Seconds on a row after which its log is counted."""
+_EXCERPTS = 200
+"""Hits whose words are shown."""
+_ROOMY, _WIDE = 96, 116
+"""Columns from which the model, and from which the last words have a column."""
+
+
+@dataclass
+class Shelf:
+    """What the list remembers while the program runs: how to take back what was done, the last thing last."""
+
+    undo: list[tuple[str, Callable[[], Entry]]] = field(default_factory=list)
+
+
+class SessionList(Listing):
+    """The list of sessions. `current` is the id of the open one, `typed` what the filter begins with."""
+
+    ACTION: ClassVar[str] = "sessions"
+
+    @dataclass
+    class Wanted(Message):
+        """This session is to be opened."""
+
+        entry: Entry
+
+    @dataclass
+    class Renamed(Message):
+        """The open session is to have this title."""
+
+        title: str
+
+    class DeleteWanted(Message):
+        """The open session is to be deleted."""
+
+    def __init__(
+        self,
+        keys: Keys,
+        catalog: Catalog,
+        *,
+        workspace: Path,
+        current: str = "",
+        shelf: Shelf | None = None,
+        typed: str = "",
+    ) -> None:
+        super().__init__(keys, "sessions", empty="Reading ...")
+        self._catalog = catalog
+        self._workspace = workspace
+        self._current = current
+        self._shelf = shelf or Shelf()
+        self._typed = typed
+        self._view: View = "kept"
+        self._everywhere = False
+        self._listed: list[Entry] = []
+        self._reading = True
+        self._looking = False
+        self._hits: dict[Path, str] = {}
+        self._counted: dict[tuple[Path, str, int], Census] = {}
+
+    # --- reading
+
+    def load(self) -> None:
+        """Read the sessions of the view anew."""
+        self._listed, self._reading, self._hits = [], True, {}
+        self.rows.empty = "Reading ..."
+        self._show()
+        self._read()
+        if self._typed:
+            self.action_filter()
+            self.words.value = self._typed
+
+    @work(group="read", exclusive=True, exit_on_error=False)
+    async def _read(self) -> None:
+        found = await asyncio.to_thread(self._source)
+        while batch := await asyncio.to_thread(lambda: list(itertools.islice(found, _AT_ONCE))):
+            self._listed += batch
+            self._show()
+        self._reading = False
+        self.rows.empty = _EMPTY[self._view]
+        self._show()
+        if self.words.value:
+            self._look(self.words.value)
+
+    def _source(self) -> Iterator[Entry]:
+        where = None if self._everywhere else self._workspace
+        if self._view != "deleted":
+            return self._catalog.each(where, self._view == "archived")
+        return iter([entry for entry in self._catalog.deleted() if self._is_here(entry)])
+
+    def _is_here(self, entry: Entry) -> bool:
+        return self._everywhere or entry.path.parent.name == self._catalog.bucket(self._workspace)
+
+    def _show(self) -> None:
+        self.rows.show(
+            self._cells,
+            len(self._listed),
+            columns=self._columns(),
+            key=lambda index: self._listed[index].id,
+            text=self._text,
+        )
+        self._tell()
+        self.refresh_keys()
+
+    def _tell(self) -> None:
+        """The first line: what is listed, and the keys that list something else."""
+        where = "every workspace" if self._everywhere else literal.one_line(self._workspace.name, 24)
+        kind = "" if self._view == "kept" else f"{self._view}, "
+        count = "reading ..." if self._reading else f"{len(self._listed):,}"
+        looking = "  looking ..." if self._looking else ""
+        other = "this workspace" if self._everywhere else "every workspace"
+        self.headline(
+            Content.assemble(
+                (f"{kind}{where}: {count}{looking}", "$text-muted"),
+                _click("   w", other, "screen.elsewhere"),
+                _click("   v", _SHOWS[_NEXT[self._view]], "screen.other_view"),
+            )
+        )
+
+    # --- rows
+
+    def _columns(self) -> Sequence[Column]:
+        width = self.size.width
+        columns = [
+            Column("title"),
+            Column("used", 6),
+            Column("tokens", 9, "right"),
+            Column("size", 6, "right"),
+        ]
+        if width >= _ROOMY:
+            columns.insert(1, Column("model", 18))
+        if width >= _WIDE:
+            columns.insert(1, Column("last words"))
+        if self._everywhere and width >= _ROOMY:
+            columns.append(Column("workspace", 16))
+        return [*columns, Column("", 8)]
+
+    def _cells(self, index: int) -> Sequence[Cell]:
+        entry, width = self._listed[index], self.size.width
+        mark = "exact" if entry.exact else "estimated"
+        tokens = words.number(entry.tokens, mark) if entry.tokens is not None else ""
+        cells: list[Cell] = [entry.title, age(entry.at), tokens, words.size(entry.bytes)]
+        if width >= _ROOMY:
+            cells.insert(1, entry.model)
+        if width >= _WIDE:
+            cells.insert(1, Content.styled(self._hits.get(entry.path) or _flat(entry.last), "$text-muted"))
+        if self._everywhere and width >= _ROOMY:
+            cells.append(entry.workspace.rstrip("/").rpartition("/")[2])
+        return [*cells, self._state(entry)]
+
+    def _state(self, entry: Entry) -> Cell:
+        if entry.id == self._current:
+            return Content.styled("open", "bold $text-accent")
+        if entry.damaged:
+            return Content.styled("damaged", "$text-error")
+        return Content.styled("in use", "$text-warning") if entry.in_use else ""
+
+    def _text(self, index: int) -> str:
+        entry = self._listed[index]
+        return "\n".join(
+            (entry.title, entry.first, entry.last, entry.model, entry.id, entry.workspace, entry.damaged)
+        )
+
+    def about(self, index: int) -> Content:
+        if not 0 <= index < len(self._listed):
+            return Content("")
+        entry = self._listed[index]
+        lines = [("said", self._hits.get(entry.path, "")), ("first", entry.first), ("last", entry.last)]
+        if entry.damaged:
+            lines.append(("damaged", entry.damaged))
+        if entry.in_use and entry.id != self._current:
+            lines.append(("in use", f"{entry.in_use} writes it; here it can be read"))
+        lines.append(("files", words.short_path(str(entry.path))))
+        lines.append(("", self._figures(entry)))
+        room = max(20, self._detail.container_size.width - 2)
+        made = [_cut(f"{name:<8}{_flat(text)}", room) for name, text in lines if text]
+        return Content("\n").join(made)
+
+    def _figures(self, entry: Entry) -> str:
+        parts = [words.clock(entry.at), entry.model, words.size(entry.bytes)]
+        counted = self._counted.get(_key(entry))
+        if counted is not None:
+            parts.append(_count(counted.records, "record"))
+            parts.append(_count(counted.checkpoints, "checkpoint"))
+        if self._everywhere:
+            parts.insert(0, words.short_path(entry.workspace))
+        return "  ".join(filter(None, parts))
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        super().on_rows_moved(event)
+        if 0 <= event.index < len(self._listed):
+            self._count(self._listed[event.index])
+
+    @work(group="count", exclusive=True, exit_on_error=False)
+    async def _count(self, entry: Entry) -> None:
+        if _key(entry) in self._counted:
+            return
+        await asyncio.sleep(_STILL)
+        self._counted[_key(entry)] = await asyncio.to_thread(self._catalog.census, entry)
+        self.refresh_keys()
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self.is_mounted:
+            self._show()
+
+    # --- searching
+
+    def filtered(self, words: str) -> None:
+        if words != self._typed:
+            self._typed, self._hits = words, {}
+        self._refilter()
+        self._looking = False
+        self._look(words)
+
+    def _refilter(self) -> None:
+        wanted = self._typed.casefold().split()
+        if not wanted:
+            self.rows.filter(None)
+            return
+
+        def holds(index: int) -> bool:
+            text = self._text(index).casefold()
+            return self._listed[index].path in self._hits or all(word in text for word in wanted)
+
+        self.rows.filter(holds)
+
+    @work(group="look", exclusive=True, exit_on_error=False)
+    async def _look(self, typed: str) -> None:
+        """Look for the words in what was said: at once with what the index knows, then with what is new."""
+        if not typed.strip() or self._view == "deleted":
+            self._tell()
+            return
+        await asyncio.sleep(_TYPING)
+        stopped = threading.Event()
+        self._looking = True
+        self._tell()
+        try:
+            for fresh in (False, True):
+                entries = list(self._listed)
+                found = await asyncio.to_thread(
+                    self._search, typed, entries, stopped, fresh=fresh and not self._reading
+                )
+                if found.keys() != self._hits.keys():
+                    self._hits = found
+                    self._refilter()
+                    self.rows.redraw()
+                    self.refresh_keys()
+            self._looking = False
+        finally:
+            stopped.set()
+        self._tell()
+        if self._catalog.notice:
+            self.note(self._catalog.notice, "$text-warning")
+
+    def _search(
+        self, typed: str, entries: Sequence[Entry], stopped: threading.Event, *, fresh: bool
+    ) -> dict[Path, str]:
+        def go_on() -> bool:
+            # a moment for keys and frames between two batches
+            return not stopped.wait(0.005)
+
+        hits = self._catalog.said(typed, entries, fresh=fresh, go_on=go_on)
+        return {hit.entry.path: hit.excerpt if number < _EXCERPTS else "" for number, hit in enumerate(hits)}
+
+    # --- keys
+
+    def offered(self) -> Sequence[Key]:
+        entry = self._entry
+        keys: list[Key] = []
+        if entry is not None and self._view == "deleted":
+            keys = [Key("Enter", "bring back", "choose")]
+        elif entry is not None:
+            keys = [
+                Key("Enter", "open", "choose"),
+                Key("r", "rename", "rename"),
+                Key("d", "delete", "delete"),
+                Key("a", "archive" if self._view == "kept" else "bring back", "archive"),
+            ]
+        if self._shelf.undo:
+            keys.insert(1 if keys else 0, Key("u", "undo", "undo"))
+        return [*keys, Key("w", "workspaces", "elsewhere"), Key("v", _SHOWS[_NEXT[self._view]], "other_view")]
+
+    @property
+    def _entry(self) -> Entry | None:
+        index = self.rows.cursor
+        shown = 0 <= index < len(self._listed) and len(self.rows)
+        return self._listed[index] if shown else None
+
+    def action_choose(self) -> None:
+        """Open the session under the cursor."""
+        self.rows.action_choose()
+
+    def choose(self, index: int) -> None:
+        entry = self._listed[index]
+        if self._view == "deleted":
+            self._take_out(entry, self._catalog.undelete, "is back", ("bringing back", self._catalog.delete))
+        elif entry.id == self._current:
+            self.leave()
+        else:
+            self.leave()
+            self.app.post_message(self.Wanted(entry))
+
+    def action_elsewhere(self) -> None:
+        """Show the sessions of every workspace, or of this one again."""
+        self._everywhere = not self._everywhere
+        self.load()
+
+    def action_other_view(self) -> None:
+        """Show the archived ones, the deleted ones, the usual ones."""
+        self._view = _NEXT[self._view]
+        self.load()
+
+    def action_rename(self) -> None:
+        """Ask for another title."""
+        entry = self._entry
+        if entry is not None and self._view != "deleted":
+            self.ask("title", entry.title, lambda title: self._rename(entry, title.strip()))
+
+    def _rename(self, entry: Entry, title: str) -> None:
+        if title == entry.title or (not title and entry.id == self._current):
+            return
+        if entry.id == self._current:
+            self.app.post_message(self.Renamed(title))
+            self._replace(replace(entry, title=title))
+        else:
+            self._act(self._renamed(entry, title))
+
+    async def _renamed(self, entry: Entry, title: str) -> None:
+        def rename() -> tuple[str, Entry]:
+            return entry.folder.meta.title, self._catalog.rename(entry.id, title)
+
+        try:
+            before, after = await asyncio.to_thread(rename)
+        except SessionError as error:
+            self.note(str(error), "$text-error")
+            return
+        self._shelf.undo.append(("renaming", lambda: self._catalog.rename(entry.id, before)))
+        self._replace(after)
+        self.note(f"called {_named(after)}; u takes it back")
+
+    def action_archive(self) -> None:
+        """Take the session out of the usual list, or put it back."""
+        entry = self._entry
+        if entry is None or self._view == "deleted":
+            return
+        if self._view == "kept":
+            back = ("archiving", self._catalog.unarchive)
+            self._take_out(entry, self._catalog.archive, "is archived", back)
+        else:
+            self._take_out(
+                entry,
+                self._catalog.unarchive,
+                "is in the list again",
+                ("bringing back", self._catalog.archive),
+            )
+
+    def action_delete(self) -> None:
+        """Move the session into the trash."""
+        entry = self._entry
+        if entry is None or self._view == "deleted":
+            return
+        if entry.id == self._current:
+            self.leave()
+            self.app.post_message(self.DeleteWanted())
+        else:
+            self._take_out(entry, self._catalog.delete, "is deleted", ("deleting", self._catalog.undelete))
+
+    def _take_out(
+        self, entry: Entry, do: Callable[[str], Entry], what: str, back: tuple[str, Callable[[str], Entry]]
+    ) -> None:
+        """Take the row out and do it on the disk; if that fails the row comes back with the reason."""
+        place = self._listed.index(entry)
+        self._listed.remove(entry)
+        self._show()
+        self._act(self._taken_out(entry, place, do, what, back))
+
+    async def _taken_out(
+        self,
+        entry: Entry,
+        place: int,
+        do: Callable[[str], Entry],
+        what: str,
+        back: tuple[str, Callable[[str], Entry]],
+    ) -> None:
+        try:
+            await asyncio.to_thread(do, entry.id)
+        except SessionError as error:
+            self._listed.insert(place, entry)
+            self._show()
+            self.note(str(error), "$text-error")
+            return
+        name, undo = back
+        self._shelf.undo.append((name, lambda: undo(entry.id)))
+        self.note(f"{_named(entry)} {what}; u takes it back")
+        self.refresh_keys()
+
+    def action_undo(self) -> None:
+        """Take back what was done last."""
+        if self._shelf.undo:
+            self._act(self._undone(*self._shelf.undo.pop()))
+
+    async def _undone(self, name: str, undo: Callable[[], Entry]) -> None:
+        try:
+            entry = await asyncio.to_thread(undo)
+        except SessionError as error:
+            self.note(f"{name} could not be taken back: {error}", "$text-error")
+            return
+        self.note(f"{name} {_named(entry)} is taken back")
+        self._replace(entry)
+
+    def _replace(self, entry: Entry) -> None:
+        """Show a session as it is now: in its row, in a new one, or not at all."""
+        mine = [known for known in self._listed if known.id != entry.id]
+        deleted = self._catalog.trash in entry.path.parents
+        view = "deleted" if deleted else "archived" if entry.archived else "kept"
+        if view == self._view and self._is_here(entry):
+            mine.append(entry)
+            if view != "deleted":
+                mine.sort(key=lambda known: known.at, reverse=True)
+        self._listed = mine
+        self._show()
+        self._refilter()
+        if entry in mine:
+            self.rows.move(mine.index(entry))
+
+    def _act(self, doing: Coroutine[Any, Any, None]) -> None:
+        self.run_worker(doing, group="act", exit_on_error=False)
+
+
+def age(at: str, now: datetime | None = None) -> str:
+    """How long ago a time was: `now`, `5 min`, `3 h`, `12 d`, `4 mo`, `2 y`."""
+    try:
+        seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(at)).total_seconds()
+    except (ValueError, TypeError):
+        return ""
+    for limit, unit, name in (
+        (60, 0, "now"),
+        (3600, 60, "min"),
+        (86_400, 3600, "h"),
+        (60 * 86_400, 86_400, "d"),
+        (730 * 86_400, 30 * 86_400, "mo"),
+    ):
+        if seconds < limit:
+            return f"{int(seconds // unit)} {name}" if unit else name
+    return f"{int(seconds // (365 * 86_400))} y"
+
+
+def _click(key: str, text: str, action: str) -> Content:
+    made = Content.assemble((key, "bold $text-accent"), " ", (text, "$text-muted"))
+    return made.stylize(Style.from_meta({"@click": action}))
+
+
+def _key(entry: Entry) -> tuple[Path, str, int]:
+    return entry.path, entry.at, entry.bytes
+
+
+def _flat(text: str) -> str:
+    return literal.one_line(" ".join(text.split()))
+
+
+def _cut(text: str, width: int) -> Content:
+    content = Content(text)
+    return content if content.cell_length <= width else content.truncate(width - 1) + Content("…")
+
+
+def _named(entry: Entry) -> str:
+    return f'"{literal.one_line(entry.title, 40)}"'
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
