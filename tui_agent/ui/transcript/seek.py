@@ -33,7 +33,6 @@ from tui_agent.ui.transcript.said import plain_text
 from tui_agent.ui.transcript.search import SLICE_S, Found, Piece
 from tui_agent.ui.transcript.selection import marked
 from tui_agent.ui.transcript.sheet import Sheet
-from tui_agent.ui.transcript.stream import Splitter
 
 if TYPE_CHECKING:
     import re
@@ -182,7 +181,7 @@ class Seeking(Sheet):
         """What was streamed may differ from what the log holds, which is what was searched."""
         match entry:
             case Answer() if entry.body.source != piece.text:
-                entry.body = Splitter.whole(piece.text)
+                entry.body = Answer.whole(piece.text).body
             case Words() | Thinking() if plain_text(entry.text) != piece.text:
                 entry.text = piece.text
             case ToolCall() if piece.kind == "output" and plain_text(entry.text) != piece.text:
