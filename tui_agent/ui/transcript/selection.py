@@ -187,9 +187,9 @@ def spans(layout: Layout, chosen: Range, placed: Placed, row: Row) -> Spans:
         return ()
     begin = (origin.section, -1) if placed is not chosen.first else chosen.begin
     end = (origin.section + 1, 0) if placed is not chosen.last else chosen.end
-    if not row.text:
-        here = begin <= (origin.section, origin.first) < end
-        return ((row.inset, row.inset + 1),) if here else ()
+    if not origin.runs:  # an empty line: one cell says that it is taken
+        x = row.inset + len(row.text)
+        return ((x, x + 1),) if begin <= (origin.section, origin.first) < end else ()
     found: list[tuple[int, int]] = []
     joined = False
     for run in origin.runs:
