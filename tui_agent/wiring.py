@@ -395,6 +395,9 @@ class _Choice:
             self._profile = before
             await chosen.provider.close()
             raise CommandError(f"{name} cannot be asked: {error}") from error
+        except BaseException:
+            self._profile = before
+            raise
         return chosen
 
     def take(self, settings: Settings) -> None:

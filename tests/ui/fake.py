@@ -101,6 +101,10 @@ class Folder:
         return self.path.name
 
     @property
+    def events_path(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
     def draft_path(self) -> Path:
         return self.path / "draft.json"
 
@@ -281,6 +285,9 @@ class FakeSession:
         self.demo = demo
         self.model = "demo model - no AI" if demo else "claude-sonnet-5-5"
         self.window = WINDOW
+        self.profile = "demo" if demo else "claude"
+        self.thinking = "off"
+        self.next_model = ""
         self.busy = False
         self.paused = False
         self.read_only = ""
@@ -480,6 +487,23 @@ def commands() -> Commands:
         session.emit(said.TitleChanged(session.title))
         return Outcome(f"the session is called {session.title!r}")
 
+    async def model(session: FakeSession, *name: str) -> Outcome:
+        """Ask another model"""
+        session.next_model = " ".join(name) if session.busy else ""
+        if not session.busy:
+            session.profile, _, session.model = " ".join(name).partition(" ")
+            session.emit(said.ModelChanged(session.model, WINDOW, session.profile == "demo"))
+        return Outcome(
+            f"{' '.join(name)} answers " + ("from the next turn on" if session.busy else "from now on")
+        )
+
+    async def thinking(session: FakeSession, level: str) -> Outcome:
+        """Change how much the model may think"""
+        session.thinking = level
+        return Outcome(f"thinking from now on: {level}")
+
+    made.add(Command("model", model, "[PROFILE or MODEL]"))
+    made.add(Command("thinking", thinking, "LEVEL"))
     made.add(Command("revert", revert, "CHECKPOINT", names=("rewind",), rewrites=True))
     for name, perform, argument in (
         ("undo", undo, ""),

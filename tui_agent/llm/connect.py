@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tui_agent.llm import models
 from tui_agent.llm.anthropic import AnthropicProvider
 from tui_agent.llm.provider import ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.messages.blocks import Message, text_block
@@ -105,6 +106,29 @@ class Report:
     kind: str = ""
     error: str = ""
     ways: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A model that an endpoint lists, with its limits in tokens where it tells or the table knows them."""
+
+    name: str
+    window: int | None = None
+
+
+async def offered(profile: Profile, api_key: str | None) -> list[Offered]:
+    """The models that a profile's endpoint lists, in its order; empty if it lists none.
+
+    Raises:
+        ProviderError: it cannot be reached or refuses the key.
+    """
+    provider = AnthropicProvider(profile, api_key)
+    try:
+        entries = await provider.models()
+    finally:
+        await provider.close()
+    names = [(str(entry["id"]), entry) for entry in entries if entry.get("id")]
+    return [Offered(name, models.listed(entry).window or models.known(name).window) for name, entry in names]
 
 
 async def test(profile: Profile, api_key: str | None) -> Report:

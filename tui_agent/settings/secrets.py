@@ -45,10 +45,15 @@ def api_key(profile: Profile) -> str | None:
     return stored
 
 
+def conceal(name: str, value: str) -> None:
+    """Let `redact` replace a value that is in no variable, as `[redacted NAME]`."""
+    _watched.add(name, value)
+
+
 def lend(profile: Profile, key: str) -> None:
     """Use a key for a profile until the program ends. It is in no file and in no other program's environment."""
     _lent[profile.name] = key.strip()
-    _watched.add(profile.api_key_env or profile.name, key)
+    conceal(profile.api_key_env or profile.name, key)
 
 
 def take_back(profile: Profile) -> None:
@@ -71,7 +76,7 @@ def keep(profile: Profile, key: str) -> None:
     Raises:
         SettingsError: there is no keyring, or it refuses.
     """
-    _watched.add(profile.api_key_env or profile.name, key)
+    conceal(profile.api_key_env or profile.name, key)
     try:
         keyring = importlib.import_module("keyring")
         errors = importlib.import_module("keyring.errors")

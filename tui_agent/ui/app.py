@@ -16,19 +16,19 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec.structs import replace
 from textual import events
 from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui.attention import Attention, title
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
-from tui_agent.ui.desk import Desk
 from tui_agent.ui.farewell import Totals, farewell
 from tui_agent.ui.over import Over
+from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
@@ -47,17 +47,6 @@ _LEAVE_S = 0.4
 """Seconds for giving the terminal back after that."""
 _TITLE = 40
 """Characters of a session's name in the window's title."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which session to open."""
-
-    workspace: Path
-    resume: str | None = None
-    profile: str | None = None
-    demo: bool = False
-    append_system: str = ""
 
 
 class Opener(Protocol):
@@ -90,7 +79,7 @@ def _palette() -> type[Provider]:
     return Palette
 
 
-class TuiAgent(Desk):
+class TuiAgent(Switching):
     """The program on a terminal. It returns an exit code."""
 
     COMMANDS = {_palette}  # noqa: RUF012 (Textual's own annotation)
@@ -98,11 +87,8 @@ class TuiAgent(Desk):
     """No key of its own: the table of keys says which one opens the palette."""
 
     def __init__(self, wanted: Wanted, settings: Settings, *, opener: Opener | None = None) -> None:
-        super().__init__(style_sheets(), settings)
-        self.wanted = wanted
+        super().__init__(style_sheets(), settings, wanted)
         self._opener = opener or self._open_with_engine
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._listening = asyncio.Event()
         self._places: dict[str, Callable[[], Awaitable[None] | None]] = {
             "help": self._show_help,
             "queue": self._show_queue,
@@ -111,7 +97,6 @@ class TuiAgent(Desk):
             "model": self.show_models,
             "connect": self.show_connect,
         }
-        self._chat = ChatScreen(self.keys, wanted.workspace, self._events.put_nowait)
         self.farewell = ""
         self._began = time.monotonic()
         self._ending = False
@@ -143,7 +128,9 @@ class TuiAgent(Desk):
         finally:
             _collect_again()
         await self._chat.attach(self.session)
+        self._settled = True
         self._listening.set()
+        self._tell_terminal()
 
     async def _open_with_engine(self, wanted: Wanted, listen: Callable[[Event], None]) -> Session:
         wiring = await asyncio.to_thread(_import_engine)
@@ -167,6 +154,7 @@ class TuiAgent(Desk):
             await self._listening.wait()
             self._attention.hear(event)
             self._totals.hear(event)
+            self.heard_end(event)
             await self._chat.hear(event)
             if isinstance(self.screen, Over):
                 self.screen.heard(event)
@@ -179,7 +167,8 @@ class TuiAgent(Desk):
         if event.state is not WorkerState.ERROR or error is None:
             return
         if event.worker.name == "open":
-            await self._chat.open_failed(error)
+            await self._chat.open_failed(error, (*self.more_ways_out, *WAYS_OUT))
+            self._settled = True
             self._listening.set()
         else:
             self._chat.say(f"{type(error).__name__}: {error}", "error")
@@ -195,11 +184,14 @@ class TuiAgent(Desk):
             self.wanted = replace(self.wanted, resume=None)
         elif event.choice == demo:
             self.wanted = replace(self.wanted, demo=True)
+        elif event.choice == BACK and self.go_back():
+            pass
         elif event.choice != again:
             self._chat.say(f"{event.choice}: choose one of the answers", "warning")
             return
         self._chat.status.tell(trouble="")
         self._chat.status.rest("starting")
+        self._settled = False
         self._open()
 
     # --- somebody who looks elsewhere
@@ -238,6 +230,9 @@ class TuiAgent(Desk):
         self._chat.keys = self.keys
         self._chat.show_keys()
 
+    def performed(self, text: str) -> None:
+        self._chat.performed(text)
+
     def _show_queue(self) -> None:
         from tui_agent.ui.waiting import Waiting  # not needed before the first frame
 
@@ -258,15 +253,21 @@ class TuiAgent(Desk):
 
     async def action_quit(self) -> None:
         """Write the draft, close the session, leave."""
+        self.workers.cancel_group(cast("App[object]", self), "switch")
         await self._close()
         self.exit(0)
 
     async def _close(self) -> None:
-        await self._chat.keep()
-        session, self.session = self.session, None
-        if session is not None:
-            self.farewell = farewell(session, self._totals.line(time.monotonic() - self._began))
-            await session.close()
+        async with self._door:
+            await self._chat.keep()
+            session, self.session = self.session, None
+            if session is not None:
+                self.farewell = farewell(session, self._totals.line(time.monotonic() - self._began))
+                await session.close()
+
+    def forget_state(self) -> None:
+        self._attention = Attention(time.monotonic)
+        self._tell_terminal()
 
     def _watch_hangup(self) -> None:
         if not self.is_headless:

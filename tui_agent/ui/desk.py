@@ -51,6 +51,9 @@ class Desk(HostedApp):
     def keys_changed(self) -> None:
         """Other keys are in force."""
 
+    def performed(self, text: str) -> None:
+        """Say in the chat what a place has done."""
+
     def on_ground_told(self, event: GroundTold) -> None:
         self.looks.ground_told(dark=event.dark)
 

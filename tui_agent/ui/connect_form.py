@@ -1,0 +1,104 @@
+"""What is filled in to connect to a model: a draft of a profile, its fields, and what each may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.llm.connect import PRESETS
+from tui_agent.settings.edit import typed
+from tui_agent.settings.load import quote
+from tui_agent.settings.rules import SettingsError
+from tui_agent.settings.schema import SETTINGS, Auth, Profile
+
+if TYPE_CHECKING:
+    from tui_agent.settings.schema import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A row of the form."""
+
+    name: str
+    title: str
+    help: str
+    choices: tuple[Auth, ...] = ()
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("base_url", "address", "The endpoint's address, without /v1."),
+    Field("model", "model", "Enter lists what the endpoint has; a name can be typed too."),
+    Field("key", "key", "Typed here it goes to the system's keyring, and into no file."),
+    Field("api_key_env", "key variable", "The environment variable that holds the key."),
+    Field("auth", "key is sent as", "bearer, x-api-key, or none is sent.", ("bearer", "x-api-key", "none")),
+    Field("name", "profile", "The name in settings; one that is there is changed."),
+    Field("default", "start with it", "Whether new sessions begin with this profile."),
+)
+
+_RULES = {
+    setting.key.rpartition(".")[2]: setting.rule
+    for setting in SETTINGS
+    if ".*." in setting.key and setting.key.startswith("profiles")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A profile before it is tested. `key` is one that was typed; it is never part of what is shown or saved."""
+
+    title: str
+    words: str
+    name: str
+    base_url: str = ""
+    auth: Auth = "none"
+    api_key_env: str = ""
+    model: str = ""
+    default: bool = True
+    demo: bool = False
+    key: str = field(default="", repr=False)
+
+    def profile(self) -> Profile:
+        """The profile that is tested and saved."""
+        return Profile(
+            name=self.name,
+            base_url=self.base_url.rstrip("/"),
+            auth=self.auth,
+            api_key_env="" if self.auth == "none" else self.api_key_env,
+            model=self.model,
+        )
+
+    def changes(self, settings: Settings) -> dict[str, Any]:
+        """What is written: the profile's own keys; those of one that is there and fits another model are taken out."""
+        profile, place = self.profile(), f"profiles.{quote(self.name)}"
+        found: dict[str, Any] = {
+            f"{place}.provider": "anthropic",
+            f"{place}.base_url": profile.base_url,
+            f"{place}.auth": profile.auth,
+            f"{place}.api_key_env": profile.api_key_env or None,
+            f"{place}.model": profile.model or None,
+        }
+        before = settings.profiles.get(self.name)
+        if before is not None and (before.model, before.base_url) != (profile.model, profile.base_url):
+            found |= {f"{place}.context_window": None, f"{place}.max_output_tokens": None}
+        if self.default:
+            found["profile"] = self.name
+        return found
+
+
+def beginnings() -> list[Draft]:
+    """What can be begun from: each known endpoint, any other, the demo."""
+    known = [Draft(p.title, p.words, p.name, p.base_url, p.auth, p.api_key_env, p.model) for p in PRESETS]
+    other = Draft("another endpoint", "any address that speaks like it", "mine", "http://localhost:8000")
+    demo = Draft("demo", "answers by rules; drives the real machinery, offline", "demo", demo=True)
+    return [*known, other, demo]
+
+
+def check(name: str, text: str) -> str:
+    """What is wrong with a field's text; empty if nothing is."""
+    if name == "name":
+        return "" if text.strip() else "a profile has a name"
+    try:
+        typed(_RULES[name], text.strip(), name)
+    except SettingsError as error:
+        return f"{error.problem}; allowed: {error.allowed}"
+    return ""
