@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ class Asking(Keyed):
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
         super().__init__(keys, tell)
         self.session: Session | None = None
+        self.spoken: dict[str, Callable[[str], None]] = {}
+        """Commands of the screen that take the words behind their name."""
         self.completion = Completion(id="completion")
         self.composer = Composer(self.completion, id="composer")
         self.acts |= {
@@ -47,6 +49,9 @@ class Asking(Keyed):
         if len(name) < 2 or not name.startswith("/") or "/" in name[1:] or "\n" in name:
             return False
         name = name[1:]
+        if name in self.spoken and (rest.strip() or name not in ACTION_OF):
+            self.spoken[name](rest.strip())
+            return True
         known = self.session.commands.find(name) if self.session is not None else None
         action = ACTION_OF.get(known.name if known is not None else name)
         if action is not None and not rest.strip():
@@ -66,6 +71,7 @@ class Asking(Keyed):
             self.performed(str(error), "error")
         else:
             self.performed(outcome.text)
+        self.show_keys()
 
     def performed(self, text: str, level: Level = "info") -> None:
         """A command was carried out, or could not be: say what it did, or why not."""

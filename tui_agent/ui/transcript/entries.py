@@ -7,18 +7,18 @@ program runs becomes entries in `live`.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from msgspec import Struct
+
 from tui_agent.messages.blocks import result_text
-from tui_agent.ui.transcript.stream import Splitter
 
 if TYPE_CHECKING:
     from tui_agent.context import Checkpoint
     from tui_agent.messages.blocks import Block, Message
+    from tui_agent.ui.transcript.stream import Splitter
 
 State = Literal["writing", "waiting", "running", "asks", "ok", "error", "denied", "cancelled", "interrupted"]
 """Where a tool call is. `writing`: the model still writes it; `waiting`: its turn has not come; `asks`: it waits for
@@ -38,6 +38,11 @@ ORIGINS: Mapping[str, str] = {
 }
 """How records of the user's role that no person wrote are labelled."""
 
+OWN = "!bash"
+"""How a command that a person ran is called, apart from the model's calls."""
+_OWN_LINES = 40
+"""A person's own command of so many lines at most shows what it printed."""
+
 _STOPPED: Mapping[str, str] = {
     "max_tokens": "The answer reached the output limit and stops here.",
     "refusal": "The model refused to answer.",
@@ -49,8 +54,7 @@ _WORDS = 60
 """Characters of a turn's words that are compared with its checkpoint's."""
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, eq=False, kw_only=True):
     """One thing in the transcript. `opened` is set when a person unfolded it.
 
     `record` names the message of the log that it is a part of; "" while it is in none. `index` is that message's place
@@ -67,24 +71,21 @@ class Entry:
         return False
 
 
-@dataclass(eq=False, slots=True)
-class Gap(Entry):
+class Gap(Entry, eq=False):
     """Messages `start` to `stop` (exclusive) of the history, not read yet."""
 
     start: int
     stop: int
 
 
-@dataclass(eq=False, slots=True)
-class Mark(Entry):
+class Mark(Entry, eq=False):
     """The checkpoint of a turn: its number, and when it was made (ISO 8601, or empty)."""
 
     number: int
     at: str = ""
 
 
-@dataclass(eq=False, slots=True)
-class Words(Entry):
+class Words(Entry, eq=False):
     """What a person said; media are placeholders in it. Many lines are folded to the first of them."""
 
     SHOWN: ClassVar[int] = 16
@@ -97,16 +98,24 @@ class Words(Entry):
         return self.text.count("\n") >= self.LONG
 
 
-@dataclass(eq=False, slots=True)
-class Answer(Entry):
+class Answer(Entry, eq=False):
     """The model's text, Markdown, cut into chunks as it comes. `partial`: it was cut off."""
 
     body: Splitter
     partial: bool = False
 
+    @classmethod
+    def begun(cls) -> Answer:
+        """An answer of which nothing came yet."""
+        return cls(_splitter()())
 
-@dataclass(eq=False, slots=True)
-class Thinking(Entry):
+    @classmethod
+    def whole(cls, text: str, *, record: str = "") -> Answer:
+        """An answer that is complete."""
+        return cls(_splitter().whole(text), record=record)
+
+
+class Thinking(Entry, eq=False):
     """The model's thinking, folded to a line. `open`: it still goes on."""
 
     text: str
@@ -117,8 +126,7 @@ class Thinking(Entry):
         return bool(self.text)
 
 
-@dataclass(eq=False, slots=True)
-class ToolCall(Entry):
+class ToolCall(Entry, eq=False):
     """A call of a tool: one line that opens to its output or diff. `size` is bytes, `seconds` None if unknown.
 
     `result` names the message of the log that brought the output. While something in it is looked for, `written` is
@@ -149,24 +157,21 @@ class ToolCall(Entry):
         return self.state not in ("writing", "waiting")
 
 
-@dataclass(eq=False, slots=True)
-class Note(Entry):
+class Note(Entry, eq=False):
     """A line the program says."""
 
     text: str
     level: Literal["info", "warning", "error"] = "info"
 
 
-@dataclass(eq=False, slots=True)
-class Failure(Entry):
+class Failure(Entry, eq=False):
     """What went wrong, and the ways out."""
 
     text: str
     ways: Sequence[str] = ()
 
 
-@dataclass(eq=False, slots=True)
-class Retry(Entry):
+class Retry(Entry, eq=False):
     """The request is sent again in `seconds`; `over` once it was; `stopped` if no answer was waited for."""
 
     attempt: int
@@ -177,8 +182,7 @@ class Retry(Entry):
     stopped: bool = False
 
 
-@dataclass(eq=False, slots=True)
-class Aside(Entry):
+class Aside(Entry, eq=False):
     """Text that neither a person nor the model said: a summary, a reminder, an answer not kept. Folded to a line."""
 
     label: str
@@ -189,18 +193,20 @@ class Aside(Entry):
         return bool(self.text)
 
 
-@dataclass(slots=True)
+def _splitter() -> type[Splitter]:
+    from tui_agent.ui.transcript.stream import Splitter  # not needed before the first frame
+
+    return Splitter
+
+
 class _Turns:
     """The checkpoints of turns, findable by time and by words."""
 
-    checkpoints: Sequence[Checkpoint]
-    times: list[str] = field(init=False)
-    alone: dict[str, Checkpoint | None] = field(init=False)
-    """By the turn's words; None where two turns begin alike."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, checkpoints: Sequence[Checkpoint]) -> None:
+        self.checkpoints = checkpoints
         self.times = [str(checkpoint.at or "") for checkpoint in self.checkpoints]
-        self.alone = {}
+        self.alone: dict[str, Checkpoint | None] = {}
+        """By the turn's words; None where two turns begin alike."""
         for checkpoint in self.checkpoints:
             words = _squeezed(checkpoint.words or "")
             self.alone[words] = None if words in self.alone else checkpoint
@@ -301,7 +307,7 @@ def _reply(message: Message, calls: dict[str, ToolCall]) -> Iterator[Entry]:
             case "text":
                 text = str(block.get("text", ""))
                 if text.strip():
-                    answer = Answer(Splitter.whole(text))
+                    answer = Answer.whole(text)
                     yield answer
             case "thinking":
                 yield Thinking(str(block.get("thinking", "")))
@@ -361,9 +367,15 @@ def own_command(message: Message) -> tuple[str, str]:
     return "\n".join(lines[:2]), lines[-1]
 
 
+def is_short(text: str) -> bool:
+    """Is the output of a person's own command shown without being asked for?"""
+    return text.count("\n") < _OWN_LINES
+
+
 def _own_command(message: Message) -> ToolCall:
-    call = ToolCall(message.id, "!bash")
-    _settle(call, {"content": own_command(message)[1]}, message.meta, repaired=False)
+    call, text = ToolCall(message.id, OWN), own_command(message)[1]
+    _settle(call, {"content": text}, message.meta, repaired=False)
+    call.opened = is_short(text)
     return call
 
 
@@ -401,6 +413,8 @@ def _plain(block: Any) -> str:
         case "tool_result":
             return result_text(block)
         case _:
+            import json  # not needed before the first frame
+
             return json.dumps(block, ensure_ascii=False, default=str, indent=1)
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from tui_agent import events
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.transcript.entries import (
+    OWN,
     Answer,
     Aside,
     Entry,
@@ -23,10 +24,10 @@ from tui_agent.ui.transcript.entries import (
     Thinking,
     ToolCall,
     Words,
+    is_short,
     main_argument,
     plain,
 )
-from tui_agent.ui.transcript.stream import Splitter
 
 OUTPUT_CHARACTERS = 64_000
 """The end of a running call's output that is kept for the screen; its result brings the rest."""
@@ -175,7 +176,7 @@ class Live:
         self._end_retry()
         self._end_thinking()
         if self._answer is None:
-            self._answer = Answer(Splitter())
+            self._answer = Answer.begun()
         self._answer.body.feed(text)
         if self._answer in self._reply:
             self._shown.changed(self._answer)
@@ -253,10 +254,10 @@ class Live:
         for entry in answers[1:]:
             self._shown.drop(entry)
         if answers:
-            answers[0].body = Splitter.whole(text)
+            answers[0].body = Answer.whole(text).body
             self._shown.changed(answers[0])
             return answers[0]
-        answer = Answer(Splitter.whole(text), record=record)
+        answer = Answer.whole(text, record=record)
         self._put(answer)
         return answer
 
@@ -336,6 +337,7 @@ class Live:
         if entry.state not in ("running", "asks"):
             entry.size, entry.text = 0, ""
         entry.state, entry.started = "running", self._clock()
+        entry.opened = entry.opened or event.tool == OWN
         self._shown.changed(entry)
 
     def _tool_progress(self, call: str, text: str) -> None:
@@ -353,6 +355,8 @@ class Live:
         entry.state, entry.summary = event.outcome, event.summary
         entry.text, entry.diff, entry.size = event.text, event.diff, event.size
         entry.seconds, entry.result = event.seconds, event.record
+        if event.tool == OWN:
+            entry.opened = is_short(event.text)
         self._shown.changed(entry)
 
     def _asked(self, question: events.Question) -> None:
