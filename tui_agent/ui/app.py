@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec.structs import replace
 from textual import events
@@ -32,6 +32,7 @@ from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.command import Provider
     from textual.screen import Screen
     from textual.timer import Timer
