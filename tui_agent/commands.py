@@ -7,8 +7,9 @@ command is an async function whose docstring's first line is its help; it takes 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 Perform = Callable[..., Awaitable["Outcome"]]
 
@@ -17,16 +18,14 @@ class CommandError(Exception):
     """A command could not be carried out; the message says why and what to do instead. Nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a command did: `text` for a person, `data` for a program (JSON-ready)."""
 
     text: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One thing that can be asked. `argument` names what it takes (`""`: nothing), as shown in help.
 
     `names` are further slash names. `rewrites` marks the commands that change history: they run between turns.

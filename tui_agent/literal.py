@@ -8,6 +8,8 @@ text and nothing is silently lost: what could act or hide becomes a sign that ca
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import NamedTuple
 
 _MARKS = 4
 """Combining marks shown on one character; more of them are counted instead (they would grow over other rows)."""
@@ -38,26 +40,40 @@ _VARIED = "\u1000-\u109f\u1820-\u18af\u2200-\u2aff\u3400-\u9fff\uf900-\ufaff\U00
 _MARK = "\u0300-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 
 _ASCII_UNSAFE = re.compile(f"[{_CONTROL}]")
-_UNSAFE = re.compile(f"[{_CONTROL}{_HIDDEN}{_SKIN}\ud800-\udfff]")
-_TOWER = re.compile(f"[{_MARK}]{{{_MARKS + 1},}}")
 
 _SIGNS = {code: chr(0x2400 + code) for code in range(32) if code not in (0x09, 0x0A)} | {0x7F: "\u2421"}
 """The control pictures of Unicode, one narrow cell each."""
 
 _FLAG_TAGS = "\U000e0030-\U000e0039\U000e0061-\U000e007a"
-_DROPPED = re.compile(
-    # the tags of a flag such as Scotland's: up to six letters and digits behind a black flag, and the end tag
-    f"(?<=\U0001f3f4)[{_FLAG_TAGS}]{{1,6}}\U000e007f"
-    # an emoji's style, skin tone and the parts joined to it
-    f"|(?<=[{_EMOJI}])[{_SELECTOR}{_SKIN}]{{0,2}}(?:\u200d[{_EMOJI}][{_SELECTOR}{_SKIN}]{{0,2}})+"
-    # text or emoji style behind a character that is shown; other variants only where a script has them
-    f"|(?<=[^\\s{_CONTROL}{_HIDDEN}])[\ufe0e\ufe0f](?![{_SELECTOR}])"
-    f"|(?<=[{_VARIED}])[{_SELECTOR}](?![{_SELECTOR}])"
-    # a joiner between two letters of a script that needs it
-    f"|(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
-    f"|[{_SKIN}]"
-)
-_RUN = re.compile(f"([{_HIDDEN}])\\1*")
+
+
+class _Patterns(NamedTuple):
+    unsafe: re.Pattern[str]
+    tower: re.Pattern[str]
+    dropped: re.Pattern[str]
+    run: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """What is looked for in text that is not ASCII; compiled for the first such text, since that takes milliseconds."""
+    return _Patterns(
+        re.compile(f"[{_CONTROL}{_HIDDEN}{_SKIN}\ud800-\udfff]"),
+        re.compile(f"[{_MARK}]{{{_MARKS + 1},}}"),
+        re.compile(
+            # the tags of a flag such as Scotland's: up to six letters and digits behind a black flag, and the end tag
+            f"(?<=\U0001f3f4)[{_FLAG_TAGS}]{{1,6}}\U000e007f"
+            # an emoji's style, skin tone and the parts joined to it
+            f"|(?<=[{_EMOJI}])[{_SELECTOR}{_SKIN}]{{0,2}}(?:\u200d[{_EMOJI}][{_SELECTOR}{_SKIN}]{{0,2}})+"
+            # text or emoji style behind a character that is shown; other variants only where a script has them
+            f"|(?<=[^\\s{_CONTROL}{_HIDDEN}])[\ufe0e\ufe0f](?![{_SELECTOR}])"
+            f"|(?<=[{_VARIED}])[{_SELECTOR}](?![{_SELECTOR}])"
+            # a joiner between two letters of a script that needs it
+            f"|(?<=[{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
+            f"|[{_SKIN}]"
+        ),
+        re.compile(f"([{_HIDDEN}])\\1*"),
+    )
 
 
 def clean(text: str) -> str:
@@ -78,9 +94,10 @@ def visible(text: str) -> str:
     """
     if text.isascii():
         return text if _ASCII_UNSAFE.search(text) is None else text.translate(_SIGNS)
-    if _UNSAFE.search(text) is not None:
-        text = _RUN.sub(_sign, _DROPPED.sub(_dropped, clean(text))).translate(_SIGNS)
-    return text if _TOWER.search(text) is None else _TOWER.sub(_fewer, text)
+    unsafe, tower, dropped, run = _patterns()
+    if unsafe.search(text) is not None:
+        text = run.sub(_sign, dropped.sub(_dropped, clean(text))).translate(_SIGNS)
+    return text if tower.search(text) is None else tower.sub(_fewer, text)
 
 
 def one_line(text: str, limit: int | None = None) -> str:

@@ -7,7 +7,6 @@ functions only name places; `private_folder` and `write_private` make them, fold
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 HOME_VARIABLE = "TUI_AGENT_HOME"
@@ -79,6 +78,8 @@ def write_private(path: Path, data: bytes) -> None:
     Raises:
         OSError: it cannot be written; the old file is untouched.
     """
+    import secrets  # not needed before the first frame
+
     path = Path(os.path.realpath(path))
     private_folder(path.parent)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -56,6 +54,8 @@ def read(file: Path) -> tuple[dict[str, Any], str]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SettingsError("is not UTF-8", file=file, line=line) from error
+    import tomllib  # with `difflib` below: not needed where there is no file
+
     try:
         return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
@@ -129,6 +129,8 @@ def locate(text: str, path: tuple[str, ...]) -> int | None:
     A prefix of whole lines is TOML itself unless it ends inside a value that spans lines. So the first prefix that
     holds the key ends with the key's last line, and the longest readable prefix before it ends right above its first.
     """
+    import tomllib
+
     lines = text.replace("\r\n", "\n").split("\n")
 
     def holds(count: int) -> tuple[bool, int]:
@@ -204,6 +206,8 @@ class _Reader:
                 "variable and name that variable in api_key_env"
             )
         else:
+            import difflib
+
             near = difflib.get_close_matches(path[-1], names, 1)
             problem = f"unknown key {_dotted(path)}" + (f", did you mean {near[0]}?" if near else "")
         return self.error(path, problem, ", ".join(names))

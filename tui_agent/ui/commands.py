@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tui_agent.ui.bindings import ACTIONS
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from tui_agent.commands import Command
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A command as completion, help and palette show it. `names` are its other spellings."""
 
     name: str
@@ -22,13 +22,22 @@ class Listed:
     names: tuple[str, ...] = ()
 
 
-SCREEN_COMMANDS: tuple[Listed, ...] = tuple(
-    Listed(action.slash, action.help) for action in ACTIONS if action.slash
+_SPELLED: dict[str, tuple[str, tuple[str, ...]]] = {"resume": ("[ID or WORDS]", ("sessions",))}
+"""What may stand behind a screen's command, and its other spellings."""
+
+SCREEN_COMMANDS: tuple[Listed, ...] = (
+    *(
+        Listed(action.slash, action.help, *_SPELLED.get(action.slash, ()))
+        for action in ACTIONS
+        if action.slash
+    ),
+    Listed("delete", "move this session into the trash and begin a new one; undo in the list of sessions"),
 )
-"""The actions of the screen that have a `/name`."""
+"""What the screen itself carries out by name."""
 
 ACTION_OF: dict[str, str] = {action.slash: action.id for action in ACTIONS if action.slash}
 """`/name` -> action id."""
+ACTION_OF |= {other: ACTION_OF[name] for name, (_, others) in _SPELLED.items() for other in others}
 
 
 def listed(commands: Iterable[Command]) -> list[Listed]:
@@ -39,8 +48,7 @@ def listed(commands: Iterable[Command]) -> list[Listed]:
     return sorted(found.values(), key=lambda command: command.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """One row of the palette: its words, its keys or spelling, and what choosing it does."""
 
     words: str

@@ -6,9 +6,9 @@ After the leader key it lists the letters instead, on as many rows as they need 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
@@ -20,8 +20,7 @@ MOST = 6
 _GAP = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A key, its words, and the screen's action when it is clicked. `right` entries stand at the right edge.
 
     Entries with a lower `rank` stay longer when the row is narrow.

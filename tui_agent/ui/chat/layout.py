@@ -6,7 +6,8 @@ row while a card has the focus. A panel stands beside the chat only while the ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 LEAST_CHAT_ROWS = 8
 MOST_CARD_ROWS = 10
@@ -19,8 +20,7 @@ DOCKED_FROM = 117
 PANEL_COLUMNS, WIDE_FROM, WIDE_PANEL_COLUMNS = 44, 200, 64
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """The most rows that each part may take."""
 
     card: int

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.content import Content
 from textual.widget import Widget
 
@@ -45,8 +46,7 @@ def weight(total: int, exact: int, pending: int, mark: Mark) -> str:
     return number(total, mark if mark != "exact" else "estimated")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What the line says. Token figures are None until they are known."""
 
     name: str = ""
@@ -167,7 +167,7 @@ class StatusLine(Widget):
 
     def tell(self, **changes: object) -> None:
         """Change facts (the names are those of `Facts`) and redraw if something differs."""
-        facts = replace(self.facts, **changes)  # type: ignore[arg-type]
+        facts = replace(self.facts, **changes)
         if facts != self.facts:
             self.facts = facts
             self.refresh()

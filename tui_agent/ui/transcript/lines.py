@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from textual.content import Content
 
 from tui_agent.literal import visible
@@ -18,8 +18,7 @@ PROSE = 100
 """Cells after which prose is wrapped, however wide the screen is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of text before it is wrapped.
 
     `first` stands before its first row, `rest` before those it is wrapped to; both have the same width. `fold`: broken

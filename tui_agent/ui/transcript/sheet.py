@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from tui_agent.ui.terminal import behind, frame_seconds
 from tui_agent.ui.themes import UNICODE, Glyphs
 from tui_agent.ui.transcript.layout import Layout, Placed, Spot
 from tui_agent.ui.transcript.paint import Painter, Part, Row
-from tui_agent.ui.transcript.render import Parts
 
 if TYPE_CHECKING:
     from rich.style import Style as RichStyle
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from tui_agent.ui.transcript.entries import Entry, Gap
+    from tui_agent.ui.transcript.render import Parts
     from tui_agent.ui.transcript.selection import Spans
 
 FRAME_S = frame_seconds()
@@ -57,7 +58,7 @@ class Sheet(ScrollView, can_focus=True):
         self.new_lines = 0
         self._glyphs = glyphs
         self._painter = Painter(self)
-        self._sheet = Layout(Parts(glyphs, monotonic).of, self._height_of, self._read)
+        self._sheet = Layout(self._part_of, self._height_of, self._read)
         self._spot: Spot | None = None
         """The row at the top of the screen."""
         self._seen: Spot | None = None
@@ -72,6 +73,15 @@ class Sheet(ScrollView, can_focus=True):
         self._frame: Timer | None = None
 
     # --- entries
+
+    @cached_property
+    def _parts(self) -> Parts:
+        from tui_agent.ui.transcript.render import Parts  # not needed before the first frame
+
+        return Parts(self._glyphs, monotonic)
+
+    def _part_of(self, entry: Entry) -> list[Part]:
+        return self._parts.of(entry)
 
     def _read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
         """The entries of messages of a gap; whoever puts gaps in overrides it."""
