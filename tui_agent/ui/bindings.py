@@ -107,9 +107,9 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "line_ends",
         "line ends",
-        "to the line's start or end",
+        "to the line's start or end (ctrl+a, ctrl+e too)",
         "Writing",
-        keys=("ctrl+a", "ctrl+e"),
+        keys=("home", "end"),
         fixed=True,
     ),
     Action(
@@ -241,6 +241,18 @@ ACTIONS: tuple[Action, ...] = (
         letter="i",
         keys=("f3",),
         slash="inspect",
+    ),
+    Action(
+        "sessions",
+        "sessions",
+        "the sessions: search what was said, open, rename, archive, delete",
+        "Places",
+        letter="l",
+        keys=("f4",),
+        slash="resume",
+    ),
+    Action(
+        "new", "new session", "begin a new session; this one stays on disk", "Places", letter="n", slash="new"
     ),
     Action(
         "model",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tui_agent.ui.chat.completion import Files, Word, matching_commands, matching_files, word_before
+from tui_agent.ui.chat.completion import Word, matching_commands, word_before
+from tui_agent.ui.chat.files import Files, best, fitting, with_folders
 from tui_agent.ui.commands import Listed
 
 COMMANDS = [
@@ -23,12 +24,17 @@ FILES = ["src/report.py", "src/reporting/table.py", "docs/my_report.md", "tests/
     [
         ("/re", True, Word("command", "re", 3)),
         ("/", True, Word("command", "", 1)),
-        ("/revert 3", True, None),
+        ("/revert 3", True, Word("argument", "3", 1, "revert")),
+        ("/revert 3", False, None),
+        ("/usr/bin x", True, None),
         ("/re", False, None),
         ("look at @src/re", True, Word("file", "src/re", 7)),
         ("@", True, Word("file", "", 1)),
         ("me@example.org", True, None),
         ("@a b", True, None),
+        ('see @"my fi', True, Word("file", "my fi", 7)),
+        ('@"my file.txt" and', True, None),
+        ("(@src", True, Word("file", "src", 4)),
     ],
 )
 def test_the_word_before_the_cursor(line: str, first: bool, word: Word | None) -> None:
@@ -43,14 +49,60 @@ def test_commands_are_found_by_every_name_with_their_argument_and_help() -> None
     assert matching_commands("un", COMMANDS)[0].whole
 
 
+def test_commands_are_found_inside_their_names_and_by_their_letters_best_first() -> None:
+    assert [c.label for c in matching_commands("do", COMMANDS)] == ["/undo"]
+    assert [c.label for c in matching_commands("rt", COMMANDS)] == ["/revert CHECKPOINT"]
+    both = [Listed("renew", "x"), Listed("new", "y")]
+    assert [c.label for c in matching_commands("new", both)] == ["/new", "/renew"]
+    assert matching_commands("xyz", COMMANDS) == []
+
+
+def labels(typed: str, files: list[str]) -> list[str]:
+    return best(typed, fitting(typed, files))
+
+
 def test_files_are_ranked_by_where_the_words_are() -> None:
-    assert [c.label for c in matching_files("report", FILES)] == [
-        "src/report.py",
-        "docs/my_report.md",
-        "src/reporting/table.py",
-    ]
-    assert [c.label for c in matching_files("RME", FILES)] == ["README.md"]
-    assert len(matching_files("", FILES, limit=2)) == 2
+    assert labels("report", FILES) == ["src/report.py", "docs/my_report.md", "src/reporting/table.py"]
+    assert labels("RME", FILES) == ["README.md"]
+    assert labels("srctab", FILES) == ["src/reporting/table.py"]
+    assert labels("./src/rep", FILES)[0] == "src/report.py"
+    assert len(best("", FILES, limit=2)) == 2
+
+
+def test_hidden_files_come_last_unless_a_dot_is_typed() -> None:
+    files = [".env", ".github/ci.yml", "environment.toml"]
+    assert labels("env", files) == ["environment.toml", ".env"]
+    assert labels(".en", files) == [".env"]
+    assert labels("", files)[0] == "environment.toml"
+
+
+def test_folders_are_offered_with_how_much_is_in_them() -> None:
+    found = with_folders(FILES)
+    assert found["src/"] == 2
+    assert found["src/reporting/"] == 1
+    assert found["README.md"] == 0
+
+
+async def test_taking_a_folder_leads_into_it_and_names_with_blanks_are_quoted(tmp_path: Path) -> None:
+    for name in ("my docs/first note.md", "src/report.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x" * 2100)
+    files = Files(tmp_path)
+    folder = (await files.match("src"))[0]
+    assert (folder.text, folder.words) == ("@src/", "folder, 1 file")
+    assert (await files.match("src/"))[1].text == "@src/report.py "
+    assert (await files.match("my"))[0].text == '@"my docs/'
+    note = (await files.match("my docs/f"))[0]
+    assert note.text == '@"my docs/first note.md" '
+    assert note.words.startswith("2.1 KB, changed ")
+    assert word_before(note.text.rstrip(), first=True) is None
+
+
+async def test_a_longer_word_and_a_shorter_one_again_find_the_same_as_anew(tmp_path: Path) -> None:
+    files = Files(tmp_path, lambda root: iter(root / name for name in FILES))
+    once = [c.label for c in await files.match("re")]
+    await files.match("report")
+    assert [c.label for c in await files.match("re")] == once
 
 
 async def test_files_are_listed_once_for_a_while(tmp_path: Path) -> None:
@@ -75,5 +127,5 @@ async def test_files_come_from_the_workspace_as_git_lists_them(tmp_path: Path) -
     (tmp_path / ".gitignore").write_text("secret*\n")
     for name in ("shown.py", "secret.py"):
         (tmp_path / name).write_text("")
-    labels = [candidate.label for candidate in await Files(tmp_path).match("py")]
-    assert labels == ["shown.py"]
+    found = [candidate.label for candidate in await Files(tmp_path).match("py")]
+    assert found == ["shown.py"]

@@ -9,6 +9,7 @@ from textual import events
 
 from tests.support.hostile import TEXTS, acts
 from tests.ui.stage import stage
+from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Word
 from tui_agent.ui.chat.history import Draft, append_history, write_draft
 from tui_agent.ui.chat.keep import HISTORY
@@ -178,7 +179,7 @@ async def test_up_and_down_at_the_edges_walk_through_what_was_sent(tmp_path: Pat
 async def test_what_was_sent_in_the_workspace_before_is_there(tmp_path: Path) -> None:
     place = tmp_path / "sessions"
     place.mkdir()
-    append_history(place / HISTORY, "from another session")
+    append_history(place / HISTORY, Prompt("from another session"))
     async with stage(tmp_path) as made:
         await made.press("up")
         assert made.chat.composer.text == "from another session"
@@ -199,7 +200,7 @@ async def test_a_draft_is_kept_on_disk_and_offered_on_open(tmp_path: Path) -> No
 async def test_prompts_that_waited_are_offered_and_not_sent(tmp_path: Path) -> None:
     folder = tmp_path / "sessions" / "01SESSION"
     folder.mkdir(parents=True)
-    write_draft(folder / "draft.json", Draft("", ("first", "second")))
+    write_draft(folder / "draft.json", Draft(Prompt(), (Prompt("first"), Prompt("second"))))
     async with stage(tmp_path) as made:
         await made.settle()
         assert made.chat.composer.text == "first\n\nsecond"

@@ -1,13 +1,10 @@
-"""Completion of `/` commands and `@` files: what fits the word under the cursor, and the list that shows it."""
+"""Completion: what word stands before the cursor, which commands fit it, and the list that shows what fits."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
@@ -21,23 +18,20 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import RenderResult
 
+    from tui_agent.ui.chat.attachments import Prompt
     from tui_agent.ui.commands import Listed
 
 MOST_SHOWN = 6
-_MOST_FILES = 100_000
-"""Files of a workspace that are offered; the rest of a larger one is not."""
-_FRESH = 10.0
-"""Seconds for which a listing of the workspace is good."""
-_FILE_WORD = re.compile(r"(?:^|(?<=\s))@(\S*)\Z")
-
-ListFiles = Callable[[Path], Iterator[Path]]
+_FILE_WORD = re.compile(r'(?:^|(?<=[\s(]))@(?:"([^"]*)|([^\s"]*))\Z')
+_COMMAND = re.compile(r"/([^\s/]+)\s(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One completion: what replaces the word, how it is shown, one line of help.
 
-    `whole`: nothing need follow it. `names` are all the words that mean it already.
+    `whole`: nothing need follow it. `names` are all the words that mean it already. `prompt` is what it brings
+    back, for one that was sent before.
     """
 
     text: str
@@ -45,95 +39,70 @@ class Candidate:
     words: str = ""
     whole: bool = False
     names: tuple[str, ...] = ()
+    prompt: Prompt | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The word being completed: its kind, what was typed of it, and how many characters before the cursor it has."""
+    """The word being completed: its kind, what was typed of it, and how many characters before the cursor it has.
 
-    kind: Literal["command", "file"]
+    An `argument` belongs to a `command`; `sent`: the words looked for in what was sent before.
+    """
+
+    kind: Literal["command", "argument", "file", "sent"]
     typed: str
     length: int
+    command: str = ""
 
 
 def word_before(line: str, *, first: bool) -> Word | None:
     """The word to complete at the end of `line` (the text before the cursor); `first`: it is the first line."""
     if first and line.startswith("/") and not any(character.isspace() for character in line):
         return Word("command", line[1:], len(line))
-    match = _FILE_WORD.search(line)
-    return Word("file", match[1], len(match[1]) + 1) if match else None
+    if match := _FILE_WORD.search(line):
+        return Word("file", match[1] if match[1] is not None else match[2], len(match[0]))
+    if first and (match := _COMMAND.match(line)):
+        return Word("argument", match[2], len(match[2]), match[1])
+    return None
 
 
 def matching_commands(typed: str, commands: Sequence[Listed]) -> list[Candidate]:
-    """The commands that begin with what was typed, or have a name that does, by name."""
+    """The commands that fit what was typed: one of that name, those that begin with it, have it, have its letters."""
+    letters = re.compile(".*?".join(map(re.escape, typed.lower())))
     found = []
-    for command in sorted(commands, key=lambda command: command.name):
-        if not any(name.startswith(typed) for name in (command.name, *command.names)):
-            continue
-        also = "".join(f" /{name}" for name in command.names)
-        words = command.words + (f" (also{also})" if also else "")
-        label = f"/{command.name} {command.argument}".rstrip()
-        tail = " " if command.argument else ""
+    for command in commands:
         names = (command.name, *command.names)
-        found.append(Candidate(f"/{command.name}{tail}", label, words, not command.argument, names))
-    return found
+        rank = min(_rank(typed.lower(), name, letters) for name in names)
+        if rank < _NO_MATCH:
+            tail = " " if command.argument else ""
+            text = f"/{command.name}{tail}"
+            found.append(
+                (
+                    rank,
+                    command.name,
+                    Candidate(text, _usage(command), _help(command), not command.argument, names),
+                )
+            )
+    return [candidate for *_, candidate in sorted(found, key=lambda item: item[:2])]
 
 
-def matching_files(typed: str, files: Sequence[str], limit: int = MOST_SHOWN) -> list[Candidate]:
-    """The files that fit what was typed, best first: in the name's head, the name, the path, as letters in order."""
-    query = typed.lower()
-    letters = re.compile(".*?".join(map(re.escape, query)))
-    ranked: list[tuple[int, int, str]] = []
-    for path in files:
-        lower = path.lower()
-        name = lower.rsplit("/", 1)[-1]
-        if name.startswith(query):
-            rank = 0
-        elif query in name:
-            rank = 1
-        elif query in lower:
-            rank = 2
-        elif letters.search(lower):
-            rank = 3
-        else:
-            continue
-        ranked.append((rank, len(path), path))
-    ranked.sort()
-    return [Candidate(f"@{path} ", path) for _, _, path in ranked[:limit]]
+_NO_MATCH = 4
 
 
-class Files:
-    """The files of a workspace, listed in a thread and kept for a few seconds."""
+def _rank(typed: str, name: str, letters: re.Pattern[str]) -> int:
+    if name == typed:
+        return 0
+    return 1 if name.startswith(typed) else 2 if typed in name else 3 if letters.search(name) else _NO_MATCH
 
-    def __init__(
-        self, root: Path, walk: ListFiles | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._root = root
-        self._walk = walk
-        self._clock = clock
-        self._listed: list[str] = []
-        self._at: float | None = None
 
-    async def match(self, typed: str) -> list[Candidate]:
-        """The best files for what was typed.
+def _usage(command: Listed) -> str:
+    return f"/{command.name} {command.argument}".rstrip()
 
-        Raises:
-            OSError: the workspace cannot be read.
-        """
-        if self._at is None or self._clock() - self._at > _FRESH:
-            self._listed = await asyncio.to_thread(self._list)
-            self._at = self._clock()
-        return await asyncio.to_thread(matching_files, typed, self._listed)
 
-    def _list(self) -> list[str]:
-        from tui_agent.workspace.walk import files  # not needed before the first @
-
-        listed = []
-        for path in (self._walk or files)(self._root):
-            listed.append((path.relative_to(self._root) if path.is_absolute() else path).as_posix())
-            if len(listed) >= _MOST_FILES:
-                break
-        return listed
+def _help(command: Listed) -> str:
+    return command.words + (
+        f" (also{''.join(f' /{name}' for name in command.names)})" if command.names else ""
+    )
 
 
 class Completion(Widget):
@@ -153,6 +122,7 @@ class Completion(Widget):
         self.word: Word | None = None
         self._candidates: list[Candidate] = []
         self._at = 0
+        self._told: Content | None = None
         self.display = False
 
     @property
@@ -163,24 +133,37 @@ class Completion(Widget):
     @property
     def wanted_rows(self) -> int:
         """Rows that showing the candidates takes."""
-        return min(MOST_SHOWN, len(self._candidates))
+        return min(MOST_SHOWN, len(self._candidates)) or int(self._told is not None)
 
     @property
     def candidate(self) -> Candidate | None:
         """The marked one."""
         return self._candidates[self._at] if self._candidates else None
 
-    def offer(self, word: Word | None, candidates: Sequence[Candidate]) -> None:
-        """Show these candidates for that word; none closes the list."""
+    def offer(self, word: Word | None, candidates: Sequence[Candidate], *, empty: str = "") -> None:
+        """Show these candidates for that word; without any `empty` is said, or the list is closed."""
         self.word = word
         self._candidates = list(candidates) if word is not None else []
+        self._told = Content.styled(f"  {empty}", "$text-muted") if empty and not self._candidates else None
+        self._show()
+
+    def tell(self, word: Word, command: Listed | None) -> None:
+        """Show how a command is used while its argument is written; nothing where there is no such command."""
+        self.word, self._candidates, self._told = word, [], None
+        if command is not None and command.argument:
+            self._told = Content.assemble(
+                ("  ", ""), (literal.one_line(_usage(command)), "bold"), "  ", (_help(command), "$text-muted")
+            )
+        self._show()
+
+    def _show(self) -> None:
         self._at = 0
-        self.display = bool(self._candidates)
+        self.display = bool(self.wanted_rows)
         self.refresh(layout=True)
 
     def close(self) -> None:
         """Close the list."""
-        if self._candidates:
+        if self.wanted_rows:
             self.offer(None, ())
 
     def move(self, step: int) -> None:
@@ -190,6 +173,8 @@ class Completion(Widget):
             self.refresh()
 
     def render(self) -> RenderResult:
+        if self._told is not None:
+            return self._told.truncate(max(1, self.size.width), ellipsis=True)
         rows = max(1, min(MOST_SHOWN, self.size.height))
         start = min(max(0, self._at - rows + 1), max(0, len(self._candidates) - rows))
         shown = self._candidates[start : start + rows]

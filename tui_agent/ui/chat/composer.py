@@ -1,47 +1,64 @@
 """The composer: a text area that sends, completes and remembers.
 
 Keys it takes itself: Enter (send; behind a backslash a new line), ctrl+j, alt+enter and shift+enter (new line),
-ctrl+s (send at the end of the turn), Up and Down at the edges (what was sent before), Tab (complete, or the next card
-when it is empty), `?` and End when it is empty. Everything else is the text area's. It posts `Submitted`, `Wanted` and
-`Edited`.
+ctrl+s (send at the end of the turn), ctrl+v (a picture or text off the clipboard), Up and Down at the edges (what was
+sent before), Tab (complete, or the next card when it is empty), `?` and End when it is empty. Everything else is the
+text area's. Long pastes and pictures become signs, dropped files `@path` (see `attachments`). While it searches, what
+is typed filters what was sent before. It posts `Submitted`, `Wanted`, `Trouble` and `Edited`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import TextArea
 
 from tui_agent import literal
+from tui_agent.commands import CommandError
+from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Completion, Word, word_before
 from tui_agent.ui.chat.history import History
+from tui_agent.ui.chat.signs import Signed
 from tui_agent.ui.terminal import NEW_LINE_KEYS
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.widgets import TextArea
+
+    from tui_agent.messages.blocks import Block
+    from tui_agent.ui.chat.dropped import Dropped
 
 SETTLING = 0.5
 """Seconds in which Enter does not send words that were put here unasked: it was pressed for what came before."""
+_DISK_PATIENCE = 2.0
+"""Seconds the disk may take to say whether pasted paths exist; then they are text."""
+WORDS = "Ask, or / for commands, @ for files, ? for keys"
+_SEARCH_WORDS = "words of what you sent before"
+
+Picture = Callable[[bytes, str], Awaitable["Block"]]
+"""Makes a block of a picture's bytes; raises CommandError if it cannot be sent."""
 
 
-class Composer(TextArea):
-    """Where a person writes."""
+class Composer(Signed):
+    """Where a person writes. `picture` is there once the session is open; `workspace` is what `@` names lie in."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+underscore,super+z", "undo", "Undo typing", show=False),
-        Binding("ctrl+v", "paste", "Paste", show=False),
+        Binding("alt+d", "delete_word_right", "Delete the word before", show=False),
     ]
 
     @dataclass
     class Submitted(Message):
-        """Words to send: at the next step, or at the end of the turn."""
+        """Something to send: at the next step, or at the end of the turn."""
 
-        text: str
+        prompt: Prompt
         when: Literal["step", "turn"]
 
     @dataclass
@@ -50,24 +67,35 @@ class Composer(TextArea):
 
         action: str
 
+    @dataclass
+    class Trouble(Message):
+        """What was pasted could not be taken in, and why."""
+
+        text: str
+
     class Edited(Message):
         """The words or the cursor changed."""
 
     def __init__(
         self, completion: Completion, *, id: str | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        self._pastes, self._images = {}, {}
         super().__init__(
             id=id,
             soft_wrap=True,
             tab_behavior="focus",
             compact=True,
             highlight_cursor_line=False,
-            placeholder="Ask, or / for commands, @ for files, ? for keys",
+            placeholder=WORDS,
         )
         self.cursor_blink = False
         self.past = History()
         self.cards_wait = False
         self.walking = False
+        self.workspace = Path()
+        self.picture: Picture | None = None
+        self._aside: Prompt | None = None
+        """The draft, while this searches."""
         self._completion = completion
         self._clock = clock
         self._last_key = float("-inf")
@@ -80,7 +108,17 @@ class Composer(TextArea):
     @property
     def is_blank(self) -> bool:
         """True when there is no draft."""
-        return not self.text
+        return not self.text and not self.searching
+
+    @property
+    def searching(self) -> bool:
+        """True while what is typed filters what was sent before."""
+        return self._aside is not None
+
+    @property
+    def draft(self) -> Prompt:
+        """What is being written and not sent."""
+        return self.prompt if self._aside is None else self._aside
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """After the leader key a letter is no text."""
@@ -88,56 +126,97 @@ class Composer(TextArea):
             return False
         return super().check_consume_key(key, character)
 
+    def show(self, prompt: Prompt) -> None:
+        self._leave_search()
+        super().show(prompt)
+
     def put(self, text: str) -> None:
         """Make `text` the draft, the cursor at its end."""
-        self.text = literal.visible(text)
-        self.move_cursor(self.document.end)
+        self.show(Prompt(text))
 
-    def offer(self, text: str) -> None:
-        """Make `text` the draft, unasked: an Enter that was on its way does not send it."""
-        self.put(text)
+    def offer(self, prompt: Prompt) -> None:
+        """Make `prompt` the draft, unasked: an Enter that was on its way does not send it."""
+        self.show(prompt)
         self._offered = self._clock()
 
     def add(self, text: str) -> None:
         """Put `text` where the cursor is."""
         self.insert(literal.visible(text))
 
-    def take(self, *, remember: bool = True) -> str:
+    def take(self, *, remember: bool = True) -> Prompt:
         """Empty the composer and return what it held; Up brings it back."""
-        text = self.text
+        prompt = self.draft
         if remember:
-            self.past.add(text)
+            self.past.add(prompt)
+        self._leave_search()
         self.clear()
         self._completion.close()
-        return text
+        return prompt
 
     def word(self) -> Word | None:
         """The word to complete at the cursor; none while walking through what was sent."""
+        if self.searching:
+            return Word("sent", self.text, len(self.text))
         if self.walking:
             return None
         row, column = self.cursor_location
         return word_before(self.document.get_line(row)[:column], first=row == 0)
 
     def complete(self, candidate: Candidate) -> None:
-        """Replace the word at the cursor by a candidate."""
+        """Replace the word at the cursor by a candidate; what was sent before replaces the draft."""
+        if candidate.prompt is not None:
+            self.show(candidate.prompt)
+            self._completion.close()
+            return
         word = self.word()
+        self._completion.close()
         if word is not None:
             row, column = self.cursor_location
             self.replace(candidate.text, (row, max(0, column - word.length)), (row, column))
-        self._completion.close()
+
+    # --- searching what was sent
+
+    def search(self) -> None:
+        """Begin to search what was sent before; while searching, go to the next that was found."""
+        if self.searching:
+            self._completion.move(1)
+            return
+        self._aside = self.prompt
+        self.clear()
+        self.placeholder = _SEARCH_WORDS
+        self.post_message(self.Edited())
+
+    def leave_search(self) -> None:
+        """Leave the search; the draft stands here as it was."""
+        if self._aside is not None:
+            self.show(self._aside)
+            self._completion.close()
+
+    def _leave_search(self) -> None:
+        if self._aside is not None:
+            self._aside = None
+            self.placeholder = WORDS
+
+    # --- keys
 
     async def _on_key(self, event: events.Key) -> None:
         self._last_key = self._clock()
         if event.is_printable:
             self.walking = False
-        if self._own_key(event):
+        if event.key in ("ctrl+v", "super+v"):
             event.stop()
             event.prevent_default()
-            return
-        await super()._on_key(event)
+            await self._paste_clipboard()
+        elif self._own_key(event):
+            event.stop()
+            event.prevent_default()
+        else:
+            await super()._on_key(event)
 
     def _own_key(self, event: events.Key) -> bool:
         key = event.key
+        if self.searching:
+            return self._search_key(key)
         if self._completion.is_open and self._completion_key(key):
             return True
         if key == "enter":
@@ -150,13 +229,41 @@ class Composer(TextArea):
             if self.is_blank:
                 self.post_message(self.Wanted("card" if self.cards_wait else "next_place"))
         elif key == "up" and self.cursor_at_first_line:
-            self._walk(self.past.earlier(self.text))
+            self._walk(self.past.earlier(self.prompt))
         elif key == "down" and self.cursor_at_last_line:
             self._walk(self.past.later())
         elif self.is_blank and (event.character == "?" or key == "end"):
             self.post_message(self.Wanted("help" if key != "end" else "bottom"))
+        elif event.is_printable and event.character:
+            return self._joins(event.character)
         else:
             return False
+        return True
+
+    def _joins(self, character: str) -> bool:
+        """True if a typed character was taken in with the one before: a terminal disagrees about its width alone.
+
+        An accent joins its letter where both are one character; an emoji's style or skin tone is left out.
+        """
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column][-1:]
+        if not before or character.isascii() or self.selected_text:
+            return False
+        whole = unicodedata.normalize("NFC", before + character)
+        if len(whole) == 1 and unicodedata.combining(character):
+            self.replace(whole, (row, column - 1), (row, column))
+            return True
+        return literal.visible(before + character) == before
+
+    def _search_key(self, key: str) -> bool:
+        if key in ("enter", "tab"):
+            candidate = self._completion.candidate
+            if candidate is not None and self._completion.word == self.word():
+                self.complete(candidate)
+        elif key in ("up", "down"):
+            self._completion.move(1 if key == "down" else -1)
+        else:
+            return key in NEW_LINE_KEYS or key == "ctrl+s"
         return True
 
     def _completion_key(self, key: str) -> bool:
@@ -193,18 +300,84 @@ class Composer(TextArea):
         if self.text.strip():
             self.post_message(self.Submitted(self.take(), when))
 
-    def _walk(self, entry: str | None) -> None:
+    def _walk(self, entry: Prompt | None) -> None:
         if entry is not None:
             self.walking = True
-            self.put(entry)
+            self.show(entry)
+
+    # --- pasting; what is typed meanwhile waits, so that it stands behind
 
     async def _on_paste(self, event: events.Paste) -> None:
         # a terminal sends what the clipboard holds: escape sequences in it are text like any other
         self._last_key = self._clock()
         event.stop()
         event.prevent_default()
-        self.insert(literal.visible(event.text.replace("\r\n", "\n").replace("\r", "\n")))
         self.focus()
+        await self._paste(event.text)
+
+    async def _paste(self, text: str) -> None:
+        from tui_agent.ui.chat import dropped  # not needed before the first paste
+
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if self.searching:
+            self.write(" ".join(text.split()))
+            return
+        files: list[Dropped] = []
+        if dropped.may_be_dropped(text):
+            try:
+                async with asyncio.timeout(_DISK_PATIENCE):
+                    files = await asyncio.to_thread(dropped.dropped, text, self.workspace)
+            except TimeoutError:
+                files = []
+        if not files:
+            self.write_paste(text)
+        for file in files:
+            row, column = self.cursor_location
+            if self.document.get_line(row)[:column][-1:].strip():
+                self.write(" ")
+            if not (file.is_picture and await self._drop_picture(file.path)):
+                self.write(f"{file.mention} ")
+
+    async def _drop_picture(self, path: Path) -> bool:
+        from tui_agent.ui.chat.dropped import read_picture
+
+        if self.picture is None:
+            return False
+        try:
+            data = await asyncio.to_thread(read_picture, path)
+        except OSError as error:
+            self.post_message(self.Trouble(str(error)))
+            return False
+        return await self._take_picture(data, path.name)
+
+    async def _take_picture(self, data: bytes, name: str) -> bool:
+        if self.picture is None:
+            self.post_message(self.Trouble("a picture can be added once the session is open"))
+            return False
+        try:
+            image = await self.picture(data, name)
+        except CommandError as error:
+            self.post_message(self.Trouble(str(error)))
+            return False
+        self.write_image(image)
+        return True
+
+    async def _paste_clipboard(self) -> None:
+        from tui_agent.ui.chat.dropped import NoClipboard, clipboard
+
+        try:
+            held = await asyncio.to_thread(clipboard)
+        except NoClipboard as error:
+            held = self.app.clipboard
+            if not held:
+                self.post_message(self.Trouble(str(error)))
+        else:
+            if not held:
+                self.post_message(self.Trouble("the clipboard holds neither a picture nor text"))
+        if isinstance(held, bytes):
+            await self._take_picture(held, "the picture on the clipboard")
+        elif held:
+            await self._paste(held)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()

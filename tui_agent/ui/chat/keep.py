@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_agent.sessions.folder import SessionFolder
+    from tui_agent.ui.chat.attachments import Prompt
 
 HISTORY = "prompts.jsonl"
 """The file beside a workspace's sessions that holds what was sent in any of them."""
@@ -28,9 +29,9 @@ class Keep:
         self._written = Draft()
         self._lock = asyncio.Lock()
 
-    async def load(self) -> tuple[list[str], Draft]:
+    async def load(self) -> tuple[list[Prompt], Draft]:
         """What was sent before, oldest first, and the draft that was left."""
-        entries: list[str] = []
+        entries: list[Prompt] = []
         draft = Draft()
         try:
             entries = await asyncio.to_thread(read_history, self._history)
@@ -40,11 +41,11 @@ class Keep:
         self._written = draft
         return entries, draft
 
-    async def sent(self, text: str) -> None:
+    async def sent(self, prompt: Prompt) -> None:
         """Remember what was sent."""
         try:
             async with self._lock:
-                await asyncio.to_thread(append_history, self._history, text)
+                await asyncio.to_thread(append_history, self._history, prompt)
         except OSError as error:
             self._tell(error)
 

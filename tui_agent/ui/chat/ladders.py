@@ -39,6 +39,10 @@ class Ladders(Finding):
         self._stopped = self._escaped = float("-inf")
         self.acts |= {
             "help": lambda: self.tell_app(self.ScreenWanted("help")),
+            "settings": lambda: self.tell_app(self.ScreenWanted("settings")),
+            "theme": lambda: self.tell_app(self.ScreenWanted("theme")),
+            "model": lambda: self.tell_app(self.ScreenWanted("model")),
+            "connect": lambda: self.tell_app(self.ScreenWanted("connect")),
             "quit": lambda: self.tell_app(self.QuitWanted()),
             "bottom": lambda: self.action_scroll_chat("edge", 1),
         }
@@ -54,6 +58,8 @@ class Ladders(Finding):
             return
         if self.session is not None and self.session.active:
             self.work(self._cancel(), "cancel")
+        elif self.composer.searching:
+            self.composer.leave_search()
         elif not self.composer.is_blank:
             self.composer.take()
             self.set_focus(self.composer)
@@ -66,7 +72,9 @@ class Ladders(Finding):
     async def action_leave(self) -> None:
         """Close what is on top; else stop what runs; else, twice, go back to a checkpoint."""
         now = time.monotonic()
-        if self.completion.is_open:
+        if self.composer.searching:
+            self.composer.leave_search()
+        elif self.completion.is_open:
             self.completion.close()
             self.show_keys()
         elif self.jump is not None:

@@ -15,60 +15,49 @@
 It takes `Composer.Submitted`, `Dock.Chosen`, `Panel.Asked`, `Jump.Chosen` and the transcript's `CheckpointChosen` and
 `NewLines`; it posts `ScreenWanted`, `QuitWanted` and `WayOut` to the app. The session comes late: until it is attached,
 words that were sent wait. It is a tower: `Keyed` (keys), `Asking` (commands), `Places` (inspector, jump card),
-`Ladders` (what ctrl+c and Esc mean), this.
+`Ladders` (what ctrl+c and Esc mean), `Writing` (what is sent), this.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from textual import work
 from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from tui_agent.commands import CommandError
-from tui_agent.events import Question, QueuedPrompt
+from tui_agent.events import Question
 from tui_agent.ui import footer, words
 from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
-from tui_agent.ui.chat.completion import Completion, Files, matching_commands
 from tui_agent.ui.chat.hearing import Hearing
-from tui_agent.ui.chat.history import Draft
-from tui_agent.ui.chat.keep import Keep
-from tui_agent.ui.chat.ladders import Ladders
-from tui_agent.ui.chat.queue import QueueLine
 from tui_agent.ui.chat.todo import Todo
-from tui_agent.ui.commands import listed
+from tui_agent.ui.chat.writing import Writing
 from tui_agent.ui.terminal import on_another_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.timer import Timer
 
     from tui_agent.agent.session import Session
     from tui_agent.events import Emit, Event, Rotated
     from tui_agent.ui import bindings
-    from tui_agent.ui.chat.composer import Composer
     from tui_agent.ui.transcript.view import Transcript
 
 _IDLE = 1.0
 """Seconds without a key after which a card may take the focus from an empty composer."""
-_KEEP_AFTER = 1.0
-"""Seconds after a change until the draft is written."""
 
 WAYS_OUT = ("Try again", "Begin a new session", "Use the demo model", "Quit")
 """What can be done when a session cannot be opened."""
 _OPENING = "opening"
 
 
-class ChatScreen(Ladders):
+class ChatScreen(Writing):
     """The one screen of a conversation."""
 
     AUTO_FOCUS = "#composer"
@@ -80,19 +69,15 @@ class ChatScreen(Ladders):
         choice: str
 
     def __init__(self, keys: bindings.Keys, workspace: Path, tell: Emit) -> None:
-        super().__init__(keys, tell)
+        super().__init__(keys, workspace, tell)
         self.dock = Dock(id="dock")
-        self.queue_line = QueueLine(id="queue")
         self.todo = Todo(id="todo")
         self.key_line = footer.KeyLine(id="keys")
         self._workspace = workspace
-        self._files = Files(workspace)
         self._hearing = Hearing(self)
-        self._keep: Keep | None = None
-        self._keep_timer: Timer | None = None
-        self._early: list[QueuedPrompt] = []
-        self._given = ""
-        """The words that going back put into the composer."""
+        self._own: dict[str, Callable[[str], None]] = {}
+        self.ended = ""
+        """How the last turn ended."""
         self.acts |= {
             "card": self._next_card,
             "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
@@ -133,44 +118,25 @@ class ChatScreen(Ladders):
             window=session.window,
         )
         self.status.rest("read-only" if session.read_only else "ready")
-        self._keep = Keep(session.folder, lambda text: self.say(text, "warning"))
-        entries, draft = await self._keep.load()
-        self.composer.past.extend_before(entries)
-        self._offer_draft(draft)
+        await self.offer_draft(session)
         for question in session.questions.open():
             await self.ask(question)
-        early, self._early = self._early, []
         self.queue_line.show(session.queue, paused=session.paused)
         self.tell_todo()
-        for prompt in early:
-            await self._submit(prompt.text, prompt.when)
+        await self.send_early()
         self.show_keys()
-
-    def _offer_draft(self, draft: Draft) -> None:
-        if not draft:
-            return
-        count = len(draft.queue)
-        what = (
-            f"{count} unsent prompts" if count > 1 else "unsent words" if draft.text else "an unsent prompt"
-        )
-        if self.composer.is_blank:
-            self.composer.put(draft.words)
-            self.say(f"{what} of last time: in the composer again; Enter sends, ctrl+c clears")
-        else:
-            self.composer.past.add(draft.words)
-            self.say(f"{what} of last time: Up brings them back")
 
     async def hear(self, event: Event) -> None:
         """An event of the session."""
         await self._hearing.hear(event)
 
-    async def open_failed(self, error: BaseException) -> None:
+    async def open_failed(self, error: BaseException, ways: Sequence[str] = WAYS_OUT) -> None:
         """The session could not be opened: say why, and offer the ways out."""
         self.status.rest("not open")
         self.status.tell(trouble="no session")
         self.say(f"The session could not be opened. {error}", "error")
         title = "no session is open; what now?"
-        await self.ask(Question(_OPENING, "choice", title, body=str(error), choices=WAYS_OUT))
+        await self.ask(Question(_OPENING, "choice", title, body=str(error), choices=tuple(ways)))
 
     def reload(self) -> None:
         """Read the history anew."""
@@ -204,42 +170,8 @@ class ChatScreen(Ladders):
         self.tell_todo()
         if self.panel is not None:
             self.panel.changed()
-        if event.op == "undo" and self._given and self.composer.text == self._given:
-            # the words of the turn are back in the chat
-            self.composer.take(remember=False)
-        self._given = ""
-        if event.words and event.op == "revert":
-            if self.composer.is_blank:
-                self.composer.offer(event.words)
-                self._given = self.composer.text
-            else:
-                self.composer.past.add(event.words)
-                self.say("the words of that turn: Up brings them back")
+        self.words_back(event)
         self.show_keys()
-
-    # --- sending
-
-    def on_composer_submitted(self, event: Composer.Submitted) -> None:
-        event.stop()
-        if self._keep is not None:
-            self.work(self._keep.sent(event.text), "keep")
-        if self.slash(event.text) or self.bang(event.text):
-            return
-        if self.session is None:
-            self._early.append(QueuedPrompt(f"early{len(self._early)}", event.text, event.when))
-            self.queue_line.show(self._early, starting=True)
-        else:
-            self.work(self._submit(event.text, event.when), "submit")
-        self.transcript.action_scroll_end()
-
-    async def _submit(self, text: str, when: Literal["step", "turn"]) -> None:
-        assert self.session is not None
-        try:
-            await self.session.submit(text, when=when)
-        except CommandError as error:
-            self.say(str(error), "error")
-            if self.composer.is_blank:
-                self.composer.put(text)
 
     # --- cards
 
@@ -249,11 +181,19 @@ class ChatScreen(Ladders):
         free = self.focused is composer and composer.is_blank and composer.idle(_IDLE) and not self.leading
         await self.dock.ask(question, take_focus=free)
 
+    async def offer(self, question: Question, done: Callable[[str], None]) -> None:
+        """Ask a question of the screen's own; `done` gets the words of the answer."""
+        self._own[question.id] = done
+        await self.ask(question)
+
     def on_dock_chosen(self, event: Dock.Chosen) -> None:
         event.stop()
         if event.question.id == _OPENING:
             self.work(self.dock.settle(_OPENING), "cards")
             self.tell_app(self.WayOut(event.answer.note))
+        elif (done := self._own.pop(event.question.id, None)) is not None:
+            self.work(self.dock.settle(event.question.id), "cards")
+            done(event.answer.note)
         elif self.session is not None:
             self.work(self.session.answer(event.question.id, event.answer), "answer")
 
@@ -274,53 +214,6 @@ class ChatScreen(Ladders):
         if not await self.dock.next():
             self.say("no card waits for an answer")
 
-    # --- the composer
-
-    def on_composer_edited(self, event: Composer.Edited) -> None:
-        event.stop()
-        if self.leading:
-            self.lead(False)
-        writing = not self.composer.is_blank
-        self.queue_line.write(writing and self.session is not None and self.session.busy)
-        self.keep_soon()
-        self._complete()
-        self._fit()
-
-    @work(group="complete", exclusive=True, exit_on_error=False)
-    async def _complete(self) -> None:
-        word = self.composer.word()
-        if word is None:
-            self.completion.close()
-        elif word.kind == "command":
-            commands = self.session.commands if self.session is not None else ()
-            self.completion.offer(word, matching_commands(word.typed, listed(commands)))
-        else:
-            self.completion.offer(word, await self._files.match(word.typed))
-        self.show_keys()
-
-    def on_completion_taken(self, event: Completion.Taken) -> None:
-        event.stop()
-        self.composer.complete(event.candidate)
-        self.set_focus(self.composer)
-
-    def on_composer_wanted(self, event: Composer.Wanted) -> None:
-        event.stop()
-        self.act(event.action)
-
-    def keep_soon(self) -> None:
-        """Write the draft a moment from now."""
-        if self._keep is not None and self._keep_timer is None:
-            self._keep_timer = self.set_timer(_KEEP_AFTER, self._keep_now)
-
-    async def _keep_now(self) -> None:
-        self._keep_timer = None
-        await self.keep()
-
-    async def keep(self) -> None:
-        """Write the draft and the queue now."""
-        if self._keep is not None:
-            await self._keep.draft(Draft(self.composer.text, tuple(p.text for p in self.queue_line.prompts)))
-
     # --- the todo list, and the prompts that wait
 
     def tell_todo(self) -> None:
@@ -333,14 +226,6 @@ class ChatScreen(Ladders):
         self.todo.display = not self.todo.display
         self.tell_todo()
         self._fit()
-
-    def take_back(self, prompt: QueuedPrompt) -> None:
-        """Put a prompt that waited into the composer; a draft that is there is kept behind Up."""
-        if not self.composer.is_blank:
-            self.composer.take()
-            self.say("the draft that was in the composer: Up brings it back")
-        self.composer.put(prompt.text)
-        self.set_focus(self.composer)
 
     # --- other keys
 

@@ -1,0 +1,234 @@
+"""What is written and sent: the composer's messages become prompts, its completions, its draft on disk.
+
+Prompts go to the session one after the other. Until it is attached they wait, and so do drafts and pictures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal
+
+from textual import work
+
+from tui_agent.commands import CommandError
+from tui_agent.events import QueuedPrompt
+from tui_agent.ui.chat.attachments import Prompt
+from tui_agent.ui.chat.completion import Candidate, Completion, matching_commands
+from tui_agent.ui.chat.files import Files
+from tui_agent.ui.chat.history import Draft
+from tui_agent.ui.chat.keep import Keep
+from tui_agent.ui.chat.ladders import Ladders
+from tui_agent.ui.chat.queue import QueueLine
+from tui_agent.ui.commands import listed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual import events
+    from textual.timer import Timer
+
+    from tui_agent.agent.session import Session
+    from tui_agent.events import Emit, Rotated
+    from tui_agent.ui import bindings
+    from tui_agent.ui.chat.composer import Composer
+    from tui_agent.ui.commands import Listed
+
+_KEEP_AFTER = 1.0
+"""Seconds after a change until the draft is written."""
+
+
+class Writing(Ladders):
+    """A screen with a composer that sends to its session."""
+
+    def __init__(self, keys: bindings.Keys, workspace: Path, tell: Emit) -> None:
+        super().__init__(keys, tell)
+        self.queue_line = QueueLine(id="queue")
+        self.composer.workspace = workspace
+        self._files = Files(workspace)
+        self._keep: Keep | None = None
+        self._keep_timer: Timer | None = None
+        self._early: list[tuple[Prompt, Literal["step", "turn"]]] = []
+        self._given = Prompt()
+        """What going back put into the composer."""
+        self._sending = asyncio.Lock()
+        self.acts |= {"search_sent": self._search_sent, "editor": self._edit_outside}
+
+    # --- the session comes
+
+    async def offer_draft(self, session: Session) -> None:
+        """Offer what was written last time and not sent; from now on it is kept."""
+        self.composer.picture = session.picture
+        self._keep = Keep(session.folder, lambda text: self.say(text, "warning"))
+        entries, draft = await self._keep.load()
+        self.composer.past.extend_before(entries)
+        if not draft:
+            return
+        count = len(draft.queue)
+        what = (
+            f"{count} unsent prompts" if count > 1 else "unsent words" if draft.prompt else "an unsent prompt"
+        )
+        if self.composer.is_blank:
+            self.composer.show(draft.whole)
+            self.say(f"{what} of last time: in the composer again; Enter sends, ctrl+c clears")
+        else:
+            self.composer.past.add(draft.whole)
+            self.say(f"{what} of last time: Up brings them back")
+
+    async def send_early(self) -> None:
+        """Send what was written before the session was open."""
+        early, self._early = self._early, []
+        for prompt, when in early:
+            await self._submit(prompt, when)
+
+    def words_back(self, event: Rotated) -> None:
+        """What was said at the checkpoint gone back to is offered anew; an undo takes it back."""
+        if event.op == "undo" and self._given and self.composer.draft == self._given:
+            # the words of the turn are back in the chat
+            self.composer.take(remember=False)
+        self._given = Prompt()
+        if event.words and event.op == "revert":
+            said = self.composer.past.folded(event.words, event.images)
+            if self.composer.is_blank:
+                self.composer.offer(said)
+                self._given = self.composer.draft
+            else:
+                self.composer.past.add(said)
+                self.say("the words of that turn: Up brings them back")
+
+    # --- sending
+
+    def on_composer_submitted(self, event: Composer.Submitted) -> None:
+        event.stop()
+        prompt = event.prompt
+        if self._keep is not None:
+            self.work(self._keep.sent(prompt), "keep")
+        if self.slash(prompt.words) or self.bang(prompt.words):
+            return
+        if self.session is None:
+            self._early.append((prompt, event.when))
+            waiting = [
+                QueuedPrompt(f"early{number}", early.words, when)
+                for number, (early, when) in enumerate(self._early)
+            ]
+            self.queue_line.show(waiting, starting=True)
+        else:
+            self.work(self._submit(prompt, event.when), "submit")
+        self.transcript.action_scroll_end()
+
+    async def _submit(self, prompt: Prompt, when: Literal["step", "turn"]) -> None:
+        assert self.session is not None
+        try:
+            async with self._sending:
+                await self.session.submit(prompt.words, when=when, images=prompt.pictures)
+        except CommandError as error:
+            self.say(str(error), "error")
+            if self.composer.is_blank:
+                self.composer.show(prompt)
+
+    def take_back(self, waiting: QueuedPrompt) -> None:
+        """Put a prompt that waited into the composer; a draft that is there is kept behind Up."""
+        if not self.composer.is_blank:
+            self.composer.take()
+            self.say("the draft that was in the composer: Up brings it back")
+        self.composer.show(self.composer.past.folded(waiting.text, waiting.images))
+        self.set_focus(self.composer)
+
+    # --- the composer
+
+    def on_composer_edited(self, event: Composer.Edited) -> None:
+        event.stop()
+        if self.leading:
+            self.lead(False)
+        writing = bool(self.composer.text) and not self.composer.searching
+        self.queue_line.write(writing and self.session is not None and self.session.busy)
+        self.keep_soon()
+        self._complete()
+        self._fit()
+
+    @work(group="complete", exclusive=True, exit_on_error=False)
+    async def _complete(self) -> None:
+        composer = self.composer
+        word = composer.word()
+        if word is None:
+            self.completion.close()
+        elif word.kind == "command":
+            self.completion.offer(word, matching_commands(word.typed, self._listed()))
+        elif word.kind == "argument":
+            usage = next((c for c in self._listed() if word.command in (c.name, *c.names)), None)
+            self.completion.tell(word, usage)
+        elif word.kind == "file":
+            found = await self._files.match(word.typed)
+            if composer.word() == word:
+                self.completion.offer(word, found)
+        else:
+            sent = await asyncio.to_thread(composer.past.search, word.typed)
+            if composer.word() == word:
+                found = [Candidate("", prompt.text.strip(), prompt=prompt) for prompt in sent]
+                self.completion.offer(word, found, empty="nothing that you sent here has these words")
+        self.show_keys()
+
+    def _listed(self) -> list[Listed]:
+        return listed(self.session.commands if self.session is not None else ())
+
+    def on_completion_taken(self, event: Completion.Taken) -> None:
+        event.stop()
+        self.composer.complete(event.candidate)
+        self.set_focus(self.composer)
+
+    def on_composer_wanted(self, event: Composer.Wanted) -> None:
+        event.stop()
+        self.act(event.action)
+
+    def on_composer_trouble(self, event: Composer.Trouble) -> None:
+        event.stop()
+        self.say(event.text, "warning")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste that nobody wanted is the composer's."""
+        event.stop()
+        self.composer.post_message(event)
+
+    def _search_sent(self) -> None:
+        self.set_focus(self.composer)
+        self.composer.search()
+        self.show_keys()
+
+    async def _edit_outside(self) -> None:
+        from tui_agent.ui.chat import editor  # not needed before the first frame
+
+        composer = self.composer
+        composer.leave_search()
+        before = composer.prompt
+        try:
+            text = await editor.edited(self.app, before.unfolded)
+        except editor.NotEdited as reason:
+            self.say(str(reason), "warning")
+            return
+        now = composer.prompt
+        if now != before:
+            composer.past.add(now)
+            self.say("what came into the composer meanwhile: Up brings it back")
+        composer.show(before.rewritten(text))
+        self.set_focus(composer)
+
+    # --- the draft on disk
+
+    def keep_soon(self) -> None:
+        """Write the draft a moment from now."""
+        if self._keep is not None and self._keep_timer is None:
+            self._keep_timer = self.set_timer(_KEEP_AFTER, self._keep_now)
+
+    async def _keep_now(self) -> None:
+        self._keep_timer = None
+        await self.keep()
+
+    async def keep(self) -> None:
+        """Write the draft and the queue now."""
+        if self._keep is not None:
+            past = self.composer.past
+            waiting = tuple(past.folded(p.text, p.images) for p in self.queue_line.prompts)
+            await self._keep.draft(Draft(self.composer.draft, waiting))
+
+    def _fit(self) -> None:
+        """Share the rows out again."""
+        raise NotImplementedError
