@@ -109,6 +109,8 @@ class Finding(Places):
         super().__init__(keys, tell)
         self.find_bar: FindBar | None = None
         self.search: Search | None = None
+        self._looking: Search | None = None
+        """The search that goes on."""
         self._hit: Hit | None = None
         self._hidden = self._wrapped = False
         self._from = -1
@@ -178,10 +180,8 @@ class Finding(Places):
     def find_more(self) -> None:
         """The log has grown."""
         if self.search is not None and self.session is not None:
-            was_busy = self.search.busy
             self.search.grow(self.session.context.history)
-            if not was_busy:
-                self.work(self._look(self.search), "find")
+            self._look_on()
 
     def _top(self) -> int:
         """The message at the top of the screen; what was added since the history was loaded counts as its end."""
@@ -197,7 +197,11 @@ class Finding(Places):
         self._hidden = self._wrapped = False
         self.transcript.mark(self.search.pattern, len(words))
         self._tell_found()
-        if self.search.busy:
+        self._look_on()
+
+    def _look_on(self) -> None:
+        if self.search is not None and self.search.busy and self._looking is not self.search:
+            self._looking = self.search
             self.work(self._look(self.search), "find")
 
     async def _look(self, search: Search) -> None:
@@ -212,6 +216,7 @@ class Finding(Places):
                 due = now + _TELL_S
             await asyncio.sleep(0)
         if search is self.search:
+            self._looking = None
             self._tell_found()
 
     def step(self, by: int) -> None:
