@@ -254,7 +254,7 @@ class TuiAgent(Switching):
 
     async def action_quit(self) -> None:
         """Write the draft, close the session, leave."""
-        self.workers.cancel_group(cast("App[object]", self), "switch")
+        self.workers.cancel_group(self, "switch")
         await self._close()
         self.exit(0)
 

@@ -23,6 +23,8 @@ def add_to(commands: Commands) -> None:
         Command("model", model, "[PROFILE or MODEL]"),
         Command("thinking", thinking, "[off, low, medium or high]"),
         Command("rename", rename, "TITLE"),
+        Command("archive", archive),
+        Command("unarchive", unarchive),
         Command("cost", cost),
         Command("export", export, "[FILE]"),
         Command("status", status),
@@ -67,6 +69,20 @@ async def rename(session: Session, *title: str) -> Outcome:
         raise CommandError("usage: /rename TITLE")
     await session.rename(words)
     return Outcome(f"the session is called {words!r}", {"title": words})
+
+
+async def archive(session: Session) -> Outcome:
+    """Leave the session out of the usual lists and of --continue; /unarchive takes it back"""
+    await session.save_meta(archived=True)
+    return Outcome(
+        "archived: it is left out of the usual lists; /unarchive takes it back", {"archived": True}
+    )
+
+
+async def unarchive(session: Session) -> Outcome:
+    """Put the session back into the usual lists"""
+    await session.save_meta(archived=False)
+    return Outcome("it is in the usual lists", {"archived": False})
 
 
 async def cost(session: Session) -> Outcome:

@@ -1,0 +1,296 @@
+"""The part of the app that goes from one session to another.
+
+A session has a chat screen of its own, and so has the next one: nothing of the old one's cards, search, inspector or
+queue is left. What is not sent stays with the session it was written for. A turn that runs is never lost silently: a
+card asks whether it is to be finished first. The next session is opened as at the start; if that fails, the way back
+to the one that was open is among the ways out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui_agent import literal
+from tui_agent.events import LogFailed, Question, TurnEnded
+from tui_agent.ui.chat.screen import ChatScreen
+from tui_agent.ui.desk import Desk
+
+if TYPE_CHECKING:
+    from tui_agent.agent.session import Session
+    from tui_agent.events import Event
+    from tui_agent.sessions.catalog import Catalog, Entry
+    from tui_agent.settings.schema import Settings
+    from tui_agent.ui.sessions import SessionList, Shelf
+
+BACK = "Back to the session that was open"
+"""A way out when another session could not be opened."""
+
+FINISH, STOP, STAY = "Finish it first", "Stop it", "Stay here"
+_BUSY = "switch"
+_NEW = "a new session"
+
+
+class Wanted(Struct, frozen=True):
+    """Which session to open."""
+
+    workspace: Path
+    resume: str | None = None
+    profile: str | None = None
+    demo: bool = False
+    append_system: str = ""
+
+
+class Step(Struct, frozen=True):
+    """From here to another session: which, how it is called, and what is done once the old one is closed.
+
+    `then` runs in a thread and gives back what to say.
+    """
+
+    wanted: Wanted
+    name: str
+    then: Callable[[], str] | None = None
+
+
+class Switching(Desk):
+    """An app with one session at a time."""
+
+    def __init__(self, css_path: list[str | PurePath], settings: Settings, wanted: Wanted) -> None:
+        super().__init__(css_path, settings)
+        self.wanted = wanted
+        self._door = asyncio.Lock()
+        """Held while a session is being closed."""
+        self._before: Wanted | None = None
+        """How to get the session back that was open before."""
+        self._settled = False
+        """True once the session is open, or could not be opened."""
+        self._step: Step | None = None
+        """What waits for an answer about the running turn, or for its end."""
+        self._shelf: Shelf | None = None
+        self._chat = self._new_chat()
+
+    def _open(self) -> None:
+        """Open the session that is wanted."""
+        raise NotImplementedError
+
+    def _begin_hearing(self) -> None:
+        """Hear the events of the session from now on."""
+        raise NotImplementedError
+
+    def _new_chat(self) -> ChatScreen:
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._listening = asyncio.Event()
+        chat = ChatScreen(self.keys, self.wanted.workspace, self._events.put_nowait)
+        chat.acts |= {"sessions": self.show_sessions, "new": self.begin_new}
+        chat.spoken |= {"resume": self.resume, "sessions": self.resume, "delete": self._delete_open}
+        return chat
+
+    # --- what is asked for
+
+    def show_sessions(self, typed: str = "") -> None:
+        """Open the list of sessions."""
+        from tui_agent.ui.sessions import SessionList, Shelf  # not needed before the first frame
+
+        self._shelf = self._shelf or Shelf()
+        here = self.wanted.workspace
+        current = self.session.id if self.session is not None else ""
+        self.push_screen(
+            SessionList(
+                self.keys, _catalog(), workspace=here, current=current, shelf=self._shelf, typed=typed
+            )
+        )
+
+    def begin_new(self) -> None:
+        """Begin a new session in this workspace."""
+        self._go(Step(replace(self.wanted, resume=None), _NEW))
+
+    def resume(self, typed: str) -> None:
+        """Open the session with that id, path or words; show the list if there is not exactly one."""
+        if typed:
+            self.run_worker(self._resume(typed), group="find", exclusive=True, exit_on_error=False)
+        else:
+            self.show_sessions()
+
+    async def _resume(self, typed: str) -> None:
+        path = Path(typed).expanduser()
+        if "/" in typed and await asyncio.to_thread(path.exists):
+            self._go(Step(replace(self.wanted, resume=str(path)), typed))
+            return
+        found = await asyncio.to_thread(_find, typed, self.wanted.workspace)
+        if len(found) == 1:
+            await self._open_entry(found[0])
+        else:
+            self.show_sessions(typed)
+
+    async def on_session_list_wanted(self, event: SessionList.Wanted) -> None:
+        await self._open_entry(event.entry)
+
+    async def _open_entry(self, entry: Entry) -> None:
+        if self.session is not None and entry.id == self.session.id:
+            self._chat.say("this session is open")
+            return
+        workspace = Path(entry.workspace)
+        if entry.workspace and not await asyncio.to_thread(workspace.is_dir):
+            self._chat.say(
+                f"the session works in {literal.one_line(entry.workspace)}, which is gone. To go on with it in another "
+                f"folder, start there: tui-agent --resume {entry.id}",
+                "error",
+            )
+            return
+        wanted = replace(
+            self.wanted, resume=entry.id, workspace=workspace if entry.workspace else self.wanted.workspace
+        )
+        self._go(Step(wanted, f'"{literal.one_line(entry.title, 40)}"'))
+
+    def on_session_list_renamed(self, event: SessionList.Renamed) -> None:
+        self._chat.work(self._chat.perform("rename", event.title), "perform")
+
+    def on_session_list_delete_wanted(self) -> None:
+        self._delete_open()
+
+    def _delete_open(self, _: str = "") -> None:
+        """Move the open session into the trash and begin a new one."""
+        session = self.session
+        if session is not None:
+            then = partial(self._delete, session.id, session.title)
+            self._go(Step(replace(self.wanted, resume=None), _NEW, then))
+
+    def _delete(self, session: str, title: str) -> str:
+        from tui_agent.sessions.folder import SessionError
+        from tui_agent.ui.sessions import Shelf
+
+        catalog = _catalog()
+        try:
+            catalog.delete(session)
+        except SessionError as error:
+            # a session in which nothing was said is gone already
+            return str(error) if session in {entry.id for entry in catalog.each(archived=None)} else ""
+        self._shelf = self._shelf or Shelf()
+        self._shelf.undo.append(("deleting", partial(catalog.undelete, session)))
+        back = f"{self.keys.shown('sessions')} and then u brings it back"
+        return f'"{literal.one_line(title, 40)}" is deleted; {back}'
+
+    # --- from one to the other
+
+    def _go(self, step: Step) -> None:
+        """Go to another session; ask first if something runs."""
+        if self.session is None and not self._settled:
+            self._chat.say("the session is not open yet", "warning")
+            return
+        self.workers.cancel_group(self, "switch")
+        self.run_worker(self._gone(step), name="switch", group="switch", exit_on_error=False)
+
+    async def _gone(self, step: Step) -> None:
+        session = self.session
+        if session is not None and session.active:
+            self._step = step
+            await self._chat.dock.settle(_BUSY)
+            title = f"the model is still working; and {step.name}?"
+            await self._chat.offer(
+                Question(_BUSY, "choice", title, choices=(FINISH, STOP, STAY)), self._busy_answered
+            )
+        else:
+            await asyncio.shield(self._change(step))
+
+    def _busy_answered(self, choice: str) -> None:
+        step, self._step = self._step, None
+        if step is None or choice not in (FINISH, STOP):
+            return
+        going = asyncio.shield(self._change(step)) if choice == STOP else self._after_turn(step)
+        self.run_worker(going, name="switch", group="switch", exit_on_error=False)
+
+    async def _after_turn(self, step: Step) -> None:
+        """Wait for the end of the turn and of what is queued behind it; stay if it did not end well."""
+        session = self.session
+        if session is None:
+            return
+        self._chat.say(f"{step.name} is opened when this is finished")
+        await session.until_idle()
+        if session.paused or self._chat.ended in ("cancelled", "failed"):
+            self._chat.say(f"this did not come to its end: {step.name} was not opened", "warning")
+        else:
+            await asyncio.shield(self._change(step))
+
+    async def _change(self, step: Step) -> None:
+        async with self._door:
+            old, session, early = self._chat, self.session, self._events
+            await old.keep()
+            self.session, self._settled, self.farewell = None, False, ""
+            self.wanted, before = step.wanted, self.wanted
+            self.workers.cancel_group(self, "hear")
+            self._chat = self._new_chat()
+            while len(self.screen_stack) > 1:
+                await self.pop_screen()
+            await self.switch_screen(self._chat)
+            self.forget_state()
+            self._begin_hearing()
+            if session is not None:
+                self._before = None
+                await self._close_old(session, old, early)
+                if await asyncio.to_thread(session.folder.path.exists):
+                    self._before = replace(before, resume=session.id)
+            said = await asyncio.to_thread(step.then) if step.then is not None else ""
+            if step.then is not None:
+                self._before = None
+            if said:
+                self._chat.say(said)
+        self._open()
+
+    async def _close_old(self, session: Session, chat: ChatScreen, events: asyncio.Queue[Event]) -> None:
+        """Stop what runs, keep what was not sent with the session, close it, and say what could not be saved."""
+        await session.cancel()
+        chat.queue_line.show(session.queue)
+        await chat.keep()
+        await session.close()
+        while not events.empty():
+            event = events.get_nowait()
+            if isinstance(event, LogFailed):
+                self._chat.say(event.message, "error")
+
+    def forget_state(self) -> None:
+        """Another session is on the screen: what was known of the old one's turn is void."""
+
+    def heard_end(self, event: Event) -> None:
+        """Remember how the last turn ended."""
+        if isinstance(event, TurnEnded):
+            self._chat.ended = event.reason
+
+    def go_back(self) -> bool:
+        """Want the session again that was open before; False if there is none."""
+        if self._before is None:
+            return False
+        self.wanted, self._before = self._before, None
+        return True
+
+    @property
+    def more_ways_out(self) -> tuple[str, ...]:
+        """Ways out beside the usual ones when a session cannot be opened."""
+        return (BACK,) if self._before is not None else ()
+
+
+def _catalog() -> Catalog:
+    from tui_agent.sessions.catalog import Catalog
+
+    return Catalog()
+
+
+def _find(typed: str, workspace: Path) -> list[Entry]:
+    """The session with that id, or those of the workspace whose title or words hold what was typed."""
+    from tui_agent.sessions.folder import SessionError
+
+    catalog = _catalog()
+    try:
+        return [catalog.find(typed)]
+    except SessionError:
+        wanted = typed.casefold().split()
+    return [
+        entry
+        for entry in catalog.each(workspace, archived=None)
+        if all(word in f"{entry.title}\n{entry.first}\n{entry.last}".casefold() for word in wanted)
+    ]
