@@ -15,6 +15,7 @@ from tui_agent import literal
 from tui_agent.ui import footer, themes
 from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.inspector.panel import Panel
+from tui_agent.ui.inspector.tab import Around
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -63,7 +64,9 @@ class LogScreen(Screen[None]):
 
     async def show(self, context: Context) -> None:
         """The log is read."""
-        self.panel = Panel(context, writable=False, id="panel")
+        trace = context.path.with_name("events.jsonl")
+        around = Around(trace=trace if trace.exists() else None)
+        self.panel = Panel(context, lambda: around, id="panel")
         await self.mount(self.panel, after=self._head)
         self.panel.enter()
         damaged = len(context.damage)
@@ -80,7 +83,10 @@ class LogScreen(Screen[None]):
 
     def _show_keys(self) -> None:
         keys = self.panel.offered() if self.panel is not None else []
-        entries = [footer.Entry(key.key, key.words, f"screen.in_panel('{key.action}')") for key in keys]
+        entries = [
+            footer.Entry(key.key, key.words, f"screen.in_panel('{key.action}')", rank=key.rank)
+            for key in keys
+        ]
         self._keys.show([*entries, footer.Entry("q", "leave", "app.quit", right=True)])
 
 
@@ -129,6 +135,5 @@ async def read_with_engine(path: Path) -> Context:
     if not log.exists():
         raise FileNotFoundError(f"{log}: there is no such file")
     wiring = await asyncio.to_thread(importlib.import_module, "tui_agent.wiring")
-    context: Context = wiring.Context(log, read_only=True)
-    await context.restore()
+    context: Context = await wiring.open_log(log)
     return context

@@ -60,6 +60,14 @@ def clock(at: str | None, *, short: bool = False, now: datetime | None = None) -
     return f"{moment.day} {moment:%b}" if short else f"{moment.day} {moment:%b %H:%M}"
 
 
+def clock_seconds(at: object) -> str:
+    """A time in ISO 8601 as local time of day: `12:04:09`."""
+    try:
+        return datetime.fromisoformat(str(at)).astimezone().strftime("%H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def short_path(path: str) -> str:
     """A path with the home folder as `~`."""
     home = str(Path.home()).rstrip("/")

@@ -153,24 +153,45 @@ async def test_checkpoints_show_turns_first_and_enter_opens_the_jump_card(tmp_pa
     async with stage(tmp_path, size=WIDE) as made:
         await _open(made, tab=1)
         await made.until(lambda: "2 turns, 2 steps" in made.text)
-        rows = [line[line.rindex("▏") :] for line in made.lines if "▏" in line]
-        words = ("add a --json", "question 1", "a step of 2")
-        order = [next(i for i, row in enumerate(rows) if word in row) for word in words]
-        assert order == sorted(order)
+        assert _order(made, "add a --json", "question 1")
+        assert "model: I" not in made.text
         await made.press("down", "enter")
         await made.until(lambda: made.chat.jump is not None and "go back to before" in made.text)
         await made.press("enter")
         await made.until(lambda: made.session.performed == [("revert", "0")])
 
 
-async def test_a_step_can_be_jumped_to_as_well(tmp_path: Path) -> None:
+async def test_the_steps_of_a_turn_unfold_below_it_and_can_be_jumped_to(tmp_path: Path) -> None:
     async with stage(tmp_path, size=WIDE) as made:
         await _open(made, tab=1)
         await made.until(lambda: "2 turns, 2 steps" in made.text)
-        await made.press("end", "up", "enter")
+        await made.press("space")
+        await made.until(lambda: _order(made, "add a --json", "model: I", "question 1"), "its step")
+        await made.press("down", "enter")
         await made.until(lambda: made.chat.jump is not None and "a step of the turn" in made.text)
         await made.press("enter")
         await made.until(lambda: made.session.performed == [("revert", "3")])
+
+
+async def test_folding_leads_from_a_step_to_its_turn_and_s_shows_the_steps_of_all(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made, tab=1)
+        await made.until(lambda: "2 turns, 2 steps" in made.text)
+        await made.press("space", "down", "space")
+        await made.until(lambda: len(panel.tab.rows) == 2, "it is folded")
+        assert panel.tab.rows.cursor == 0
+        await made.press("end", "s")
+        await made.until(lambda: len(panel.tab.rows) == 4, "the steps of all")
+        assert panel.tab.rows.cursor == 2
+        await made.press("s")
+        await made.until(lambda: len(panel.tab.rows) == 2, "no steps")
+
+
+def _order(made: Stage, *words: str) -> bool:
+    """True if the words stand in the panel, in this order."""
+    rows = [line[line.rindex("▏") :] for line in made.lines if "▏" in line]
+    found = [next((i for i, row in enumerate(rows) if word in row), -1) for word in words]
+    return -1 not in found and found == sorted(found)
 
 
 async def test_backups_say_what_made_them_and_are_previewed_restored_and_pinned(tmp_path: Path) -> None:
@@ -181,7 +202,9 @@ async def test_backups_say_what_made_them_and_are_previewed_restored_and_pinned(
 
     async with stage(tmp_path, size=(200, 50), prepare=fill) as made:
         await _open(made, tab=2)
-        await made.until(lambda: "2 backups, 36 KB; none is deleted by itself" in made.text, made.text)
+        await made.until(
+            lambda: "2 backups, 36 KB; none is deleted unless settings say so" in made.text, made.text
+        )
         for words in ("context_2.jsonl", "clear", "context_1.jsonl", "revert", "18 KB", "18,734"):
             assert words in made.text, words
         await made.press("enter")

@@ -19,6 +19,8 @@ _DOING = {
 }
 _STREAMS = frozenset(("asking", "thinking", "answering"))
 """What is done while the model should be heard."""
+_DELTAS = (said.TextDelta, said.ThinkingDelta, said.ToolUseDelta, said.ToolProgress)
+"""Events that are not traced."""
 
 
 class Hearing:
@@ -85,5 +87,7 @@ class Hearing:
                 screen.status.tell(trouble="")
             case _:
                 pass
+        if screen.panel is not None and not isinstance(event, _DELTAS):
+            screen.panel.heard()
         if isinstance(event, said.TurnStarted):
             screen.show_keys()

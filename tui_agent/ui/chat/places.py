@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from tui_agent.events import Emit, Level
     from tui_agent.ui import bindings
     from tui_agent.ui.cards.jump import Jump
+    from tui_agent.ui.chat.status import StatusLine
     from tui_agent.ui.inspector.panel import Panel
     from tui_agent.ui.transcript.view import Transcript
 
 
 class Places(Copying):
     """A screen with an inspector and a jump card in its `#body`."""
+
+    status: StatusLine
 
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
         super().__init__(keys, tell)
@@ -55,8 +58,21 @@ class Places(Copying):
             self.say("the session is not open yet", "warning")
         else:
             from tui_agent.ui.inspector.panel import Panel  # not needed before the first frame
+            from tui_agent.ui.inspector.tab import Around
 
-            self.panel = Panel(self.session.context, writable=not self.session.read_only, id="panel")
+            session, status = self.session, self.status
+
+            def around() -> Around:
+                context, shown = session.context, status.facts.total or 0
+                new = context.system_prompt is None and not len(context.history)
+                return Around(
+                    writable=not session.read_only,
+                    window=session.window,
+                    lacking=max(0, shown - context.weigh().total) if new else 0,
+                    trace=session.folder.events_path,
+                )
+
+            self.panel = Panel(session.context, around, id="panel")
             self.place()
             await self.query_one("#body").mount(self.panel)
             self.panel.enter()
@@ -91,7 +107,10 @@ class Places(Copying):
         if self.panel is None:
             return []
         keys = self.panel.offered()
-        return [footer.Entry(key.key, key.words, f"screen.in_panel('{key.action}')") for key in keys]
+        return [
+            footer.Entry(key.key, key.words, f"screen.in_panel('{key.action}')", rank=key.rank)
+            for key in keys
+        ]
 
     # --- the jump card
 

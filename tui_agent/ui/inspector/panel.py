@@ -1,14 +1,16 @@
-"""The inspector: what is on disk, where one can go back to, and what every rewrite left.
+"""The inspector: what is on disk, where one can go back to, what every rewrite left, what it weighs, what happened.
 
     Panel
-      TabLine     names of the tabs; Left and Right, or a click, change it
-      Records | Checkpoints | Backups     made when first shown
+      .tabs       names of the tabs; Left and Right, or a click, change it
+      Records | Checkpoints | Backups | Tokens | Events     each made when it is first shown
 
-It posts `Asked` (a command of the session), `JumpWanted`, `KeysChanged`.
+It posts `Asked` (a command of the session), `JumpWanted`, `KeysChanged`. `grew`, `changed` and `heard` tell it what
+happened; only the tab that is shown looks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,19 +23,23 @@ from textual.widgets import Static
 
 from tui_agent.ui.inspector.backups import Backups
 from tui_agent.ui.inspector.checkpoints import Checkpoints
+from tui_agent.ui.inspector.events import Events
 from tui_agent.ui.inspector.records import Records
-from tui_agent.ui.inspector.tab import Key, Tab
+from tui_agent.ui.inspector.tab import Around, Key, Tab
+from tui_agent.ui.inspector.tokens import TokenFigures
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui_agent.context import Context
 
-_KINDS: tuple[type[Records] | type[Checkpoints] | type[Backups], ...] = (Records, Checkpoints, Backups)
+_KINDS = (Records, Checkpoints, Backups, TokenFigures, Events)
+_SPREAD = 54
+"""Columns from which the names of the tabs stand apart."""
 
 
 class Panel(Vertical):
-    """The inspector over one log. Without `writable` it only shows."""
+    """The inspector over one log. `around` says what is known besides it; without `writable` it only shows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "turn(-1)", show=False),
@@ -56,10 +62,10 @@ class Panel(Vertical):
     class KeysChanged(Message):
         """What can be pressed is different now."""
 
-    def __init__(self, context: Context, *, writable: bool = True, id: str | None = None) -> None:
+    def __init__(self, context: Context, around: Callable[[], Around], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._source = context
-        self._writable = writable
+        self._around = around
         self._at = 0
         self._tabs: dict[int, Tab] = {}
         self._names = Static(classes="tabs", markup=False)
@@ -74,17 +80,21 @@ class Panel(Vertical):
         yield self._made(0)
 
     def _made(self, at: int) -> Tab:
-        tab = self._tabs[at] = _KINDS[at](self._source, writable=self._writable)
+        tab = self._tabs[at] = _KINDS[at](self._source, self._around)
         return tab
 
     def on_mount(self) -> None:
         self._show_names()
 
+    def on_resize(self) -> None:
+        self._show_names()
+
     def _show_names(self) -> None:
+        pad = " " if self.size.width >= _SPREAD else ""
         parts = []
         for index, kind in enumerate(_KINDS):
             shown = index == self._at
-            text = Content.styled(f" {kind.NAME} ", "bold reverse" if shown else "$text-muted")
+            text = Content.styled(f"{pad}{kind.NAME}{pad}", "bold reverse" if shown else "$text-muted")
             parts.append(text.stylize(Style.from_meta({"tab": index})))
         self._names.update(Content(" ").join(parts))
 
@@ -128,9 +138,16 @@ class Panel(Vertical):
         if self._tabs:
             self.tab.changed()
 
+    def heard(self) -> None:
+        """The session said something."""
+        if self._tabs:
+            self.tab.heard()
+
     def offered(self) -> list[Key]:
         """What can be pressed while the panel has the focus."""
-        return [*self.tab.keys(), Key("Left Right", "tab", "turn(1)")] if self._tabs else []
+        if not self._tabs:
+            return []
+        return [*self.tab.keys(), Key("Left Right", "tab", "turn(1)", rank=3)]
 
     def on_tab_asked(self, event: Tab.Asked) -> None:
         event.stop()
@@ -139,6 +156,13 @@ class Panel(Vertical):
     def on_tab_jump_wanted(self, event: Tab.JumpWanted) -> None:
         event.stop()
         self.post_message(self.JumpWanted(event.checkpoint))
+
+    async def on_tab_record_wanted(self, event: Tab.RecordWanted) -> None:
+        event.stop()
+        await self.show(0)
+        records = self.tab
+        assert isinstance(records, Records)
+        records.reveal(event.record)
 
     def on_tab_keys_changed(self, event: Tab.KeysChanged) -> None:
         event.stop()

@@ -5,23 +5,31 @@ Tab
   Filter     while rows are filtered
   .detail    one row, opened
   .sum       a line about all of them
+
+PgUp and PgDn belong to the chat; ctrl+u and ctrl+d page what is read here: the opened row, else the list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
+from textual.scroll_view import ScrollView
 from textual.widgets import Input, Static
+from textual.worker import Worker, WorkerState
+
+from tui_agent import literal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual import events
     from textual.app import ComposeResult
-    from textual.content import Content
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -41,6 +49,22 @@ class Key:
     key: str
     words: str
     action: str
+    rank: int = 1
+    """The highest is given up first where the row is narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a tab knows besides the log.
+
+    `window` is the model's, in tokens, 0 if it is not known. `lacking` is what the first prompt of a new log adds to
+    the figures: system prompt and tools. `trace` is the session's events.jsonl.
+    """
+
+    writable: bool = False
+    window: int = 0
+    lacking: int = 0
+    trace: Path | None = None
 
 
 class Filter(Input):
@@ -71,6 +95,8 @@ class Tab(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", show=False),
         Binding("escape", "close_detail", show=False),
+        Binding("ctrl+u", "read(-1)", show=False),
+        Binding("ctrl+d", "read(1)", show=False),
     ]
 
     @dataclass
@@ -86,14 +112,20 @@ class Tab(Vertical):
 
         checkpoint: int
 
+    @dataclass
+    class RecordWanted(Message):
+        """Show the record of this id."""
+
+        record: str
+
     class KeysChanged(Message):
         """What can be pressed is different now."""
 
-    def __init__(self, context: Context, rows: Rows, *, writable: bool) -> None:
+    def __init__(self, context: Context, rows: Rows, around: Callable[[], Around]) -> None:
         super().__init__(classes="tab")
         self.context = context
         self.rows = rows
-        self.writable = writable
+        self._around = around
         self._filter = Filter()
         self._sum = Static(classes="sum", markup=False)
         self._due: Timer | None = None
@@ -114,6 +146,16 @@ class Tab(Vertical):
         self.query_one(".detail").display = False
         self.changed()
 
+    @property
+    def around(self) -> Around:
+        """What is known besides the log, now."""
+        return self._around()
+
+    @property
+    def writable(self) -> bool:
+        """True if something may be changed."""
+        return self.around.writable
+
     # --- what a tab says
 
     def columns(self) -> Sequence[Column]:
@@ -132,6 +174,9 @@ class Tab(Vertical):
         """The log grew."""
         self.load()
 
+    def heard(self) -> None:
+        """The session said something."""
+
     def open(self, index: int) -> None:
         """Show the row with that index in the detail."""
         raise NotImplementedError
@@ -143,6 +188,10 @@ class Tab(Vertical):
     def cells(self, index: int) -> Sequence[Cell]:
         """The cells of a row."""
         raise NotImplementedError
+
+    def sifted(self, words: str) -> str | Callable[[int], bool] | None:
+        """What a filter by these words lets through, as `Rows.filter` takes it."""
+        return words or None
 
     def on_resize(self) -> None:
         narrow = self.size.width < _ROOMY
@@ -168,18 +217,35 @@ class Tab(Vertical):
 
     def grew(self) -> None:
         """A record was appended; the tab follows at most four times a second."""
+        self.soon(self._follow)
+
+    def soon(self, follow: Callable[[], None]) -> None:
+        """Follow, but not more often than four times a second."""
         if self._due is None and self._drawn:
-            self._due = self.set_timer(FOLLOW, self._follow)
+            self._due = self.set_timer(FOLLOW, follow)
 
     def _follow(self) -> None:
-        self._due = None
+        self.followed()
         self.follow()
+
+    def followed(self) -> None:
+        """What `soon` was asked for is being done; the next may be asked for."""
+        self._due = None
 
     def say(self, text: Content) -> None:
         """The line under the list; what it sums up has just been read."""
         self.post_message(self.KeysChanged())
         self._sum.update(text)
         self._sum.display = bool(text.plain)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        event.stop()
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            self.failed(event.worker.error, event.worker.group)
+
+    def failed(self, error: BaseException, group: str) -> None:
+        """What was done beside the keys, in a group of workers, went wrong: say so."""
+        self.say(Content.styled(literal.one_line(f"{type(error).__name__}: {error}"), "$text-error"))
 
     # --- the detail and the filter
 
@@ -205,16 +271,30 @@ class Tab(Vertical):
         if self.detail_open and event.index >= 0:
             self.open(event.index)
 
+    def action_choose(self) -> None:
+        """Enter on the row under the cursor."""
+        self.rows.action_choose()
+
     def action_close_detail(self) -> None:
         """Close what is open, then the filter; else leave it to the screen."""
         if self.detail_open:
             self.query_one(".detail").display = False
         elif self._filter.display:
-            self._unfilter()
+            self.unfilter()
         else:
             from textual.actions import SkipAction
 
             raise SkipAction()
+
+    def action_read(self, by: int) -> None:
+        """Page what is read: the opened row, else the list."""
+        page = next(iter(self.query_one(".detail").query(ScrollView)), None) if self.detail_open else None
+        if page is None:
+            self.rows.action_page(by)
+        elif by < 0:
+            page.scroll_page_up(animate=False)
+        else:
+            page.scroll_page_down(animate=False)
 
     def action_filter(self) -> None:
         """Filter the rows by words."""
@@ -232,7 +312,7 @@ class Tab(Vertical):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self.rows.filter(event.value or None)
+        self.rows.filter(self.sifted(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -240,9 +320,10 @@ class Tab(Vertical):
 
     def on_filter_left(self, event: Filter.Left) -> None:
         event.stop()
-        self._unfilter()
+        self.unfilter()
 
-    def _unfilter(self) -> None:
+    def unfilter(self) -> None:
+        """Show all rows."""
         self._filter.clear()
         self._filter.display = False
         self.rows.filter(None)

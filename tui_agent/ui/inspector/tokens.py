@@ -1,0 +1,271 @@
+"""What the context weighs: how full the window is, how sure the figures are, what fills it, what requests read and
+wrote in the provider's cache.
+
+Everything is a row of one list. The line under it closes: items + unattributed + what came since they were added up =
+the number on the status line. Adding up looks at every message, in slices beside the keys; a long context is added up
+less often than it grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from textual import work
+from textual.content import Content
+from textual.widgets import Static
+
+from tui_agent import literal
+from tui_agent.messages.tokens import Tokens
+from tui_agent.ui import words
+from tui_agent.ui.inspector.filling import Filling
+from tui_agent.ui.inspector.tab import FOLLOW, Around, Key, Tab
+from tui_agent.ui.rows import Cell, Rows
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+    from textual.widget import Widget
+
+    from tui_agent.context import Context
+
+_REQUESTS = 8
+"""Requests that are listed."""
+_REST = 12
+"""After adding up nothing is added up for so many times as long as it took."""
+_BAR, _NARROW_BAR = 16, 6
+"""Cells of a bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row: what it says, and the record that Enter leads to ("" if none)."""
+
+    said: Content
+    record: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """What was added up: the items, and the total at that time."""
+
+    filling: Filling
+    total: int
+
+    @property
+    def unattributed(self) -> int:
+        """What the total has beyond the items; may be negative."""
+        return self.total - self.filling.total
+
+
+async def added_up(context: Context, lacking: int) -> Sum:
+    """Weigh everything that is sent, in slices. `lacking`: tokens that the first prompt of a new log adds."""
+    filling = Filling()
+    history, total = context.history, context.weigh().total + lacking
+    for name, tokens in (
+        ("system prompt", context.system_tokens),
+        ("tool definitions", context.tools_tokens),
+    ):
+        if tokens.count:
+            filling.put(name, tokens)
+    if lacking:
+        filling.put("system prompt and tools to come", Tokens(lacking, "estimated"))
+    async for message in words.in_slices(history):
+        filling.take(message, context.tokens(message.id))
+    return Sum(filling, total)
+
+
+class TokenFigures(Tab):
+    """The figures. Enter on an item leads to its record."""
+
+    NAME = "Tokens"
+
+    def __init__(self, context: Context, around: Callable[[], Around]) -> None:
+        rows = Rows(self.cells, empty="Adding up ...")
+        super().__init__(context, rows, around)
+        self._lines: list[Line] = []
+        self._added: Sum | None = None
+        self._again: Timer | None = None
+        self._not_before = 0.0
+
+    def columns(self) -> Sequence[Any]:
+        return ()
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def detail(self) -> Widget:
+        return Static(markup=False)
+
+    # --- adding up
+
+    def load(self) -> None:
+        self._not_before = 0.0
+        self._add_up()
+
+    def follow(self) -> None:
+        """The log grew: say how much came since, and add up again when it is time."""
+        self._say()
+        wait = self._not_before - perf_counter()
+        if wait <= 0:
+            self._add_up()
+        elif self._again is None and wait < math.inf:
+            self._again = self.set_timer(max(wait, FOLLOW), self._add_up)
+
+    @work(group="add up", exclusive=True, exit_on_error=False)
+    async def _add_up(self) -> None:
+        if self._again is not None:
+            self._again.stop()
+            self._again = None
+        began = perf_counter()
+        self._not_before = math.inf
+        found = await added_up(self.context, self.around.lacking)
+        self._not_before = perf_counter() + _REST * (perf_counter() - began)
+        self._added = found
+        self._lines = list(self._told(found))
+        self.rows.show(self.cells, len(self._lines))
+        self._say()
+        if self._total != found.total:
+            self.follow()
+
+    @property
+    def _total(self) -> int:
+        return self.context.weigh().total + self.around.lacking
+
+    def _say(self) -> None:
+        if self._added is None:
+            return
+        total = self._total
+        parts = [f"{self._added.filling.total:,} items {self._added.unattributed:+,} unattributed"]
+        if total != self._added.total:
+            parts.append(f"{total - self._added.total:+,} since")
+        self.say(Content(f"{' '.join(parts)} = {words.number(total, self._mark)}"))
+
+    @property
+    def _mark(self) -> str:
+        return "estimated" if self.around.lacking else self.context.weigh().mark
+
+    # --- what is said
+
+    def _told(self, found: Sum) -> Iterator[Line]:
+        yield from self._how_full()
+        yield from self._how_sure(found)
+        yield from self._what_fills(found)
+        yield from self._largest(found)
+        yield from self._requests()
+
+    def _how_full(self) -> Iterator[Line]:
+        weight, around = self.context.weigh(), self.around
+        total, mark = self._total, self._mark
+        yield _title("how full")
+        if around.window:
+            share = f"{total / around.window:.0%}"
+            yield _text(f"{words.number(total, mark)} of {around.window:,} tokens, {share}")
+            left = around.window - total
+            yield _text(
+                f"{left:,} until the window is full" if left >= 0 else f"{-left:,} more than the window takes"
+            )
+            yield _text("nothing is shortened by itself: undo, go back,", quiet=True)
+            yield _text("clear, or leave records out to make room", quiet=True)
+        else:
+            yield _text(f"{words.number(total, mark)} tokens")
+        if weight.exact:
+            yield _text(f"{weight.exact:,} counted by the endpoint")
+            since = weight.pending + around.lacking
+            if since:
+                reduced = ", less what was taken out" if weight.reduced else ""
+                yield _text(f"~{since:+,} estimated since{reduced}")
+
+    def _how_sure(self, found: Sum) -> Iterator[Line]:
+        yield _title("how sure")
+        by_mark = found.filling.by_mark
+        for mark, said in (
+            ("exact", "exact: counted by the endpoint"),
+            ("reconciled", "reconciled: shares of exact sums"),
+            ("estimated", "estimated by length"),
+        ):
+            if by_mark[mark]:  # type: ignore[index]
+                yield _figure(words.number(by_mark[mark], mark), said)  # type: ignore[index]
+        if found.unattributed:
+            yield _figure(f"{found.unattributed:+,}", "unattributed: in no item")
+
+    def _what_fills(self, found: Sum) -> Iterator[Line]:
+        shares = found.filling.shares
+        yield _title("what fills it")
+        if not shares:
+            yield _text("nothing yet: send some words", quiet=True)
+        most, cells = shares[0].count if shares else 1, _NARROW_BAR if self.narrow else _BAR
+        for share in shares:
+            bar = ("=" * max(1, round(cells * share.count / most))).ljust(cells)
+            part = f"{share.count / max(1, found.filling.total):>4.0%}"
+            said = Content.assemble(f"{part} ", (bar, "$text-accent"), f" {literal.one_line(share.name, 60)}")
+            yield _figure(words.number(share.count, share.mark), said, share.record)
+
+    def _largest(self, found: Sum) -> Iterator[Line]:
+        if found.filling.largest:
+            yield _title("largest items, Enter opens one")
+        for item in found.filling.largest:
+            said = Content.assemble(
+                (f"{item.who:<7}", "$text-primary"), f" {literal.one_line(item.words, 200)}"
+            )
+            yield _figure(words.number(item.count, item.mark), said, item.record)
+
+    def _requests(self) -> Iterator[Line]:
+        usages = self.context.usages()
+        if not len(usages):
+            return
+        yield _title("last requests: read from and written to the cache")
+        for usage in reversed(usages[max(0, len(usages) - _REQUESTS) :]):
+            yield _figure(_number(usage, "token_count"), _request_words(usage))
+
+    def cells(self, index: int) -> Sequence[Cell]:
+        return (self._lines[index].said,)
+
+    # --- what can be done
+
+    def open(self, index: int) -> None:
+        """Rows have no detail of their own: Enter leads to the record."""
+
+    def chosen(self, index: int) -> None:
+        record = self._lines[index].record
+        if record:
+            self.post_message(self.RecordWanted(record))
+
+    def keys(self) -> Sequence[Key]:
+        at = self.rows.cursor
+        leads = 0 <= at < len(self._lines) and bool(self._lines[at].record)
+        made = [Key("Enter", "its record", "choose")] if leads else []
+        return [*made, Key("/", "filter", "filter")]
+
+
+def _title(text: str) -> Line:
+    return Line(Content.styled(text, "bold $text-primary"))
+
+
+def _text(text: str, *, quiet: bool = False) -> Line:
+    return Line(Content.styled(f"  {text}", "$text-muted" if quiet else ""))
+
+
+def _figure(number: str, said: str | Content, record: str = "") -> Line:
+    return Line(Content.assemble((f"{number:>10}", "bold"), "  ", said), record)
+
+
+def _request_words(usage: Mapping[str, Any]) -> str:
+    at = words.clock(usage.get("at"), short=True) if isinstance(usage.get("at"), str) else ""
+    read, written = _number(usage, "cache_read"), _number(usage, "cache_write")
+    parts = [
+        at,
+        f"read {read}",
+        f"written {written}",
+        f"new {_number(usage, 'input')}",
+        f"answer {_number(usage, 'output')}",
+        "" if usage.get("exact", True) else "(estimated)",
+    ]
+    return "  ".join(filter(None, parts))
+
+
+def _number(usage: Mapping[str, Any], key: str) -> str:
+    value = usage.get(key)
+    return f"{value:,}" if isinstance(value, int) else "?"
