@@ -67,6 +67,31 @@ class Terminal:
         """Write text, without Enter."""
         self._tmux("send-keys", "-l", text)
 
+    def mouse(self, *events: tuple[int, int, int, bool]) -> None:
+        """Move and press the mouse: button (0 left, 32 moved with it down), column and row from 1, pressed."""
+        for button, column, row, down in events:
+            sequence = f"\x1b[<{button};{column};{row}{'M' if down else 'm'}"
+            self._tmux("send-keys", "-H", *(f"{byte:02x}" for byte in sequence.encode()))
+
+    def takes_mouse(self) -> bool:
+        """Does the program ask for the mouse?"""
+        return self._tmux("display-message", "-p", "#{mouse_any_flag}").strip() == "1"
+
+    def buffer(self) -> str:
+        """The newest paste buffer, or nothing."""
+        done = subprocess.run(
+            ["tmux", "-L", self._socket, "show-buffer"], capture_output=True, check=False, env=_clean()
+        )
+        return done.stdout.decode()
+
+    def buffer_after(self, before: str) -> str:
+        """The paste buffer once it is another one."""
+        end = time.monotonic() + WAIT_SECONDS
+        while (text := self.buffer()) == before:
+            assert time.monotonic() < end, f"nothing new in the paste buffer:\n{self.pane()}"
+            time.sleep(0.05)
+        return text
+
     def pid(self) -> int:
         """The process in the window."""
         return int(self._tmux("display-message", "-p", "#{pane_pid}"))
