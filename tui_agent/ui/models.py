@@ -66,8 +66,7 @@ class ModelScreen(Listing):
     def load(self) -> None:
         self.rows.show(self._cells, 0, columns=_COLUMNS)
         self._show()
-        now = next((index for index in range(len(self._list)) if self._mark(index)), 0)
-        self.rows.move(now, tell=False)
+        self._to_now()
         session = self._desk.session
         if session is not None and session.profile in self._desk.settings.profiles:
             self._list_models(self._desk.settings.profiles[session.profile])
@@ -87,6 +86,12 @@ class ModelScreen(Listing):
             text=lambda index: self._list[index].name,
         )
         self._head_line()
+        self.refresh_keys()
+
+    def _to_now(self) -> None:
+        """Put the cursor on the model in force."""
+        now = next((index for index in range(len(self._list)) if self._mark(index)), 0)
+        self.rows.move(now, tell=False)
         self.refresh_keys()
 
     def _head_line(self) -> None:
@@ -152,9 +157,12 @@ class ModelScreen(Listing):
         except ProviderError as error:
             self.note(f"its models are not known: {error}", "$text-warning")
             return
+        on_it = bool(self._mark(self.rows.cursor)) if self.rows.cursor >= 0 else False
         self._offered[profile.name] = found
         self.note("" if found else f"{profile.base_url} lists no models", "$text-muted")
         self._show()
+        if on_it:
+            self._to_now()
 
     # --- switching
 
