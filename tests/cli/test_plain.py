@@ -187,7 +187,7 @@ def test_sessions_are_listed_left_begun_and_gone_on_with(plain: Terminal, shop: 
     assert "0: " in say(plain, "/checkpoints", b"words of old", READY)
     say(plain, "/revert 0", b"back before checkpoint 0", READY)
     say(plain, "/new", b"session: a new session", READY)
-    assert "error: no session" in say(plain, "/resume nowhere", b"error: ", READY)
+    assert "error: there is no session" in say(plain, "/resume nowhere", b"error: ", READY)
     assert "0 messages in all" in say(plain, "/history", b"in all", READY)
 
 

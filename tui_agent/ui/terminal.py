@@ -24,6 +24,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from tui_agent import literal
 from tui_agent.ui.answers import ASK_GROUND, Parser
+from tui_agent.ui.pastes import Pastes
 from tui_agent.ui.writer import Writer
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ class Terminal(LinuxDriver):
     def run_input_thread(self) -> None:
         """Read keys until the screen is left or the terminal is gone."""
         decode = getincrementaldecoder("utf-8")("replace").decode
-        parser = Parser(self._debug, awaited=self._asks_ground)
+        parser = Pastes(Parser(self._debug, awaited=self._asks_ground))
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
