@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -160,6 +162,29 @@ def test_marks_stand_before_the_words_of_their_turns() -> None:
     entries = read(messages, *checkpoints)
     assert [type(entry) for entry in entries] == [Mark, Words, Answer, Words, Answer, Mark, Words]
     assert [entry.number for entry in entries if isinstance(entry, Mark)] == [0, 2]
+
+
+def test_of_a_thousand_checkpoints_those_are_read_that_are_needed() -> None:
+    def at(minute: int, second: int) -> str:
+        return f"2026-01-{1 + minute // 1440:02}T{minute // 60 % 24:02}:{minute % 60:02}:{second:02}Z"
+
+    read: list[int] = []
+
+    class Counted(list[Checkpoint]):
+        def __getitem__(self, place: Any) -> Any:
+            read.append(place)
+            return super().__getitem__(place)
+
+        def __iter__(self) -> Iterator[Checkpoint]:
+            raise AssertionError("all of them are read")
+
+    messages = [words(f"turn {number}", at=at(number, 1)) for number in range(1000)]
+    checkpoints = Counted(Checkpoint(n, at=at(n, 0), words=f"turn {n}") for n in range(1000))
+    history = History(messages, checkpoints)
+    assert not read
+    entries = history.read(Gap(0, 1000), 995, 1000)[2]
+    assert [entry.number for entry in entries if isinstance(entry, Mark)] == [995, 996, 997, 998, 999]
+    assert len(set(read)) < 30
 
 
 def test_without_times_only_words_that_stand_once_are_marked() -> None:

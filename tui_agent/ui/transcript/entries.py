@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
@@ -200,29 +201,42 @@ def _splitter() -> type[Splitter]:
 
 
 class _Turns:
-    """The checkpoints of turns, findable by time and by words."""
+    """The checkpoints of turns, findable by time and by words; each is read when it is asked for."""
 
     def __init__(self, checkpoints: Sequence[Checkpoint]) -> None:
-        self.checkpoints = checkpoints
-        self.times = [str(checkpoint.at or "") for checkpoint in self.checkpoints]
-        self.alone: dict[str, Checkpoint | None] = {}
-        """By the turn's words; None where two turns begin alike."""
-        for checkpoint in self.checkpoints:
-            words = _squeezed(checkpoint.words or "")
-            self.alone[words] = None if words in self.alone else checkpoint
+        self._checkpoints = checkpoints
+        self._times: dict[int, str] = {}
 
     def before(self, message: Message, previous: Message | None) -> Checkpoint | None:
         """The checkpoint that was made right before this message."""
         words = _squeezed(message.text)
         if not message.at:
-            return self.alone.get(words)
-        place = bisect_right(self.times, message.at) - 1
-        if place < 0 or not self.times[place]:
-            return self.alone.get(words)
-        found = self.checkpoints[place]
-        if previous is not None and previous.at and previous.at > self.times[place]:
+            return self._alone.get(words)
+        place = bisect_right(range(len(self._checkpoints)), message.at, key=self._time) - 1
+        while place >= 0 and not self._checkpoints[place].turn:
+            place -= 1
+        if place < 0 or not self._time(place):
+            return self._alone.get(words)
+        found = self._checkpoints[place]
+        if previous is not None and previous.at and previous.at > self._time(place):
             return None
         return found if words.startswith(_squeezed(found.words or "")) else None
+
+    def _time(self, place: int) -> str:
+        time = self._times.get(place)
+        if time is None:
+            time = self._times[place] = str(self._checkpoints[place].at or "")
+        return time
+
+    @cached_property
+    def _alone(self) -> dict[str, Checkpoint | None]:
+        """By the turn's words; None where two turns begin alike."""
+        alone: dict[str, Checkpoint | None] = {}
+        for checkpoint in self._checkpoints:
+            if checkpoint.turn:
+                words = _squeezed(checkpoint.words or "")
+                alone[words] = None if words in alone else checkpoint
+        return alone
 
 
 def _squeezed(text: str) -> str:
@@ -234,7 +248,7 @@ class History:
 
     def __init__(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
         self._messages = messages
-        self._turns = _Turns([checkpoint for checkpoint in checkpoints if checkpoint.turn])
+        self._turns = _Turns(checkpoints)
 
     def __len__(self) -> int:
         return len(self._messages)
