@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from tui_agent.settings.load import accept, quote
 from tui_agent.settings.schema import SETTINGS
 
 if TYPE_CHECKING:
-    from tui_agent.settings.rules import Rule
+    from tui_agent.settings.rules import Rule, Setting
     from tui_agent.settings.schema import Settings
 
 WHEN = {
@@ -62,20 +63,21 @@ def places(settings: Settings, tables: Mapping[str, Any]) -> list[Place]:
             setting.default,
             _given(tables, path),
         )
-        for setting in SETTINGS
-        if setting.rule.kind != "map"
-        for path in _paths(settings, tuple(setting.key.split(".")))
+        for setting, path in _paths(settings)
     ]
 
 
-def _paths(settings: Settings, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    if "*" not in path:
-        yield path
-        return
-    above, name, rest = path[0], path.index("*"), path[2:]
-    assert name == 1, "named tables stand at the top of the file"
-    for given in getattr(settings, above):
-        yield (above, given, *rest)
+def _paths(settings: Settings) -> Iterator[tuple[Setting, tuple[str, ...]]]:
+    """Every setting with its place; the tables that the user named one after the other."""
+    for above, group in itertools.groupby(SETTINGS, lambda setting: setting.key.split(".*.")[0]):
+        members = [
+            (setting, tuple(setting.key.split("."))) for setting in group if setting.rule.kind != "map"
+        ]
+        if any("*" in path for _, path in members):
+            for name in getattr(settings, above):
+                yield from ((setting, (path[0], name, *path[2:])) for setting, path in members)
+        else:
+            yield from members
 
 
 def _value(settings: Settings, path: tuple[str, ...]) -> Any:

@@ -21,7 +21,6 @@ from tui_agent.settings import secrets
 from tui_agent.settings.rules import SettingsError
 from tui_agent.ui.cells import Column
 from tui_agent.ui.connect_form import FIELDS, Draft, beginnings, check
-from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
 
 if TYPE_CHECKING:
@@ -56,6 +55,7 @@ class ConnectScreen(Listing):
     """The way to a model."""
 
     ACTION: ClassVar[str] = "connect"
+    ENTER: ClassVar[str] = "choose"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.keys, "connect", empty="nothing is listed")
@@ -87,7 +87,7 @@ class ConnectScreen(Listing):
         at = next((i for i, draft in enumerate(self._drafts) if draft.title == self._draft.title), 0)
         self._turn(
             Page(
-                "choose an endpoint that speaks the Anthropic Messages API, or the demo",
+                "what speaks the Anthropic Messages API, or the demo",
                 _ENDPOINTS,
                 lambda index: self._endpoint(self._drafts[index]),
                 len(self._drafts),
@@ -366,9 +366,6 @@ class ConnectScreen(Listing):
 
     def about(self, index: int) -> Content:
         return Content(one_line(self._page.about(index))) if self._page is not None else Content("")
-
-    def offered(self) -> Sequence[Key]:
-        return [] if self._page is None or self._page.back is None else [Key("b", "back", "leave")]
 
 
 def _answered(report: Report) -> str:

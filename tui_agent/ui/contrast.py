@@ -63,11 +63,23 @@ def ratio(text: Color, ground: Color) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+def _colour(value: str, ground: Color) -> Color:
+    """A colour as a style sheet has it, such as `#949cbb 30%`; `auto 87%` is the better read of black and white."""
+    name, _, share = value.partition(" ")
+    colour = ground.get_contrast_text(1.0) if name == "auto" else Color.parse(name)
+    return colour.multiply_alpha(float(share.rstrip("%")) / 100) if share else colour
+
+
 def weak(theme: Theme) -> list[Weak]:
     """What in a theme has less contrast than `AA`, the weakest first. A theme of 16 colours cannot be measured."""
     if theme.ansi:
         return []
     names = {**theme.to_color_system().generate(), **theme.variables}
-    colours = {name: Color.parse(names[name]) for name in {*itertools.chain.from_iterable(PAIRS)}}
-    found = [Weak(text, ground, ratio(colours[text], colours[ground])) for text, ground in PAIRS]
+    background = Color.parse(names["background"])
+    found = []
+    for text, ground in PAIRS:
+        if text == "screen-selection-foreground" and text not in theme.variables:
+            continue  # the selected text keeps its colours
+        under = background + _colour(names[ground], background)
+        found.append(Weak(text, ground, ratio(_colour(names[text], under), under)))
     return sorted((each for each in found if each.ratio < AA), key=lambda each: each.ratio)

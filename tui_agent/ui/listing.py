@@ -24,6 +24,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
+from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui import footer
@@ -43,6 +44,11 @@ class Listing(Over):
     """A list over the chat. `title` stands in its first line, `empty` where there are no rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Filter", show=False)]
+    FILTER_RANK: ClassVar[int] = 9
+    """How soon the filter's key is given up in a narrow footer."""
+
+    ENTER: ClassVar[str] = ""
+    """What Enter does on a row, in a word, for the footer."""
 
     def __init__(self, keys: Keys, title: str, *, empty: str) -> None:
         super().__init__(keys)
@@ -127,9 +133,16 @@ class Listing(Over):
             footer.Entry(key.key, key.words, f"screen.{key.action}", rank=rank)
             for rank, key in enumerate(self.offered(), start=1)
         ]
-        return [*entries, footer.Entry("/", "filter", "screen.filter", rank=9)]
+        if self.ENTER:
+            entries.insert(0, footer.Entry("Enter", self.ENTER, "screen.choose_here", rank=0))
+        return [*entries, footer.Entry("/", "filter", "screen.filter", rank=self.FILTER_RANK)]
 
     # --- what happens
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """What goes wrong beside the keys is said here."""
+        if event.state is WorkerState.ERROR:
+            self.note(f"{type(event.worker.error).__name__}: {event.worker.error}", "$text-error")
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         event.stop()
@@ -139,6 +152,10 @@ class Listing(Over):
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         self.choose(event.index)
+
+    def action_choose_here(self) -> None:
+        """Choose the row under the cursor, by a click below."""
+        self.rows.action_choose()
 
     def action_filter(self) -> None:
         """Filter the rows by words."""

@@ -53,6 +53,7 @@ class ModelScreen(Listing):
     """The list of profiles and models."""
 
     ACTION: ClassVar[str] = "model"
+    ENTER: ClassVar[str] = "switch"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.keys, "model", empty="no profiles")

@@ -64,6 +64,7 @@ class SettingsScreen(Listing):
     """The list of settings."""
 
     ACTION: ClassVar[str] = "settings"
+    ENTER: ClassVar[str] = "change"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.keys, "settings", empty="reading ...")
@@ -153,6 +154,8 @@ class SettingsScreen(Listing):
             p for p in self._desk.keys.problems if item.action and p.startswith(f"[keys] {item.action}:")
         ]
         allowed = item.place.rule.allowed if item.place is not None else _KEYS_ALLOWED
+        if item.key == "profile" and self._read.settings is not None:
+            allowed = "one of " + ", ".join(self._read.settings.profiles)
         when = edit.WHEN[item.place.rule.when if item.place is not None else "now"]
         default = item.default or "left out"
         lines = [

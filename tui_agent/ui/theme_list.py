@@ -58,6 +58,7 @@ class ThemeScreen(Listing):
     """The list of themes."""
 
     ACTION: ClassVar[str] = "theme"
+    ENTER: ClassVar[str] = "keep"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.keys, "theme", empty="no themes")
