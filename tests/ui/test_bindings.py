@@ -100,9 +100,9 @@ def test_keys_are_written_for_people() -> None:
 
 
 def test_the_leader_key_itself_can_be_changed() -> None:
-    keys = resolve({bindings.LEADER: "ctrl+_"})
-    assert keys.leader == "ctrl+_"
-    assert keys.shown("jump") == "^g g"
+    keys = resolve({bindings.LEADER: "ctrl+]"})
+    assert keys.leader == "ctrl+]"
+    assert keys.shown("jump") == "^] g"
 
 
 def test_screen_bindings_carry_the_ids_of_the_table() -> None:

@@ -81,9 +81,8 @@ class Signed(TextArea):
 
     def _validate_selection(self, selection: Selection) -> Selection:
         start, end = super()._validate_selection(selection)
-        return Selection(
-            self._outside(start, forward=start > end), self._outside(end, forward=end > self.selection.end)
-        )
+        cursor = self._outside(end, forward=end > self.selection.end)
+        return Selection(cursor if start == end else self._outside(start, forward=start > end), cursor)
 
     def edit(self, edit: Edit) -> EditResult:
         """Perform an edit; a sign that it takes a part of is taken whole."""
