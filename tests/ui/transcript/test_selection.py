@@ -339,6 +339,31 @@ async def test_a_double_click_on_a_card_leaves_it_as_it_was_and_a_drag_does_not_
         assert await host.transcript.selected_text() == "make a"
 
 
+async def test_a_click_on_what_was_held_still_acts_on_what_is_under_it() -> None:
+    async with running(60, 10, glyphs=ASCII) as host:
+        await shows(host, *turns(3))
+        await host.feed(TurnStarted("u", 7, "go"))
+        await drag(host, at(host, "go"), (30, at(host, "go")[1]))
+        mark = at(host, "checkpoint 7")
+        await host.feed(TextDelta("\n\n".join(f"line {number}" for number in range(30))))
+        assert at(host, "checkpoint 7") == mark
+        await drag(host, (40, 0), (50, 0))
+        assert at(host, "checkpoint 7") == mark, "a drag holds it still too"
+        await host.pilot.click(host.transcript, offset=mark)
+        await host.pilot.pause()
+        assert host.app.chosen == [7]
+        assert host.rows[-1] == "  line 29", "and follows the end again"
+
+
+async def test_the_caret_begins_on_the_screen() -> None:
+    async with running(60, 10, glyphs=ASCII) as host:
+        await shows(host, *turns(30))
+        host.transcript.focus()
+        await host.press("home", "right", "shift+end")
+        assert await host.transcript.selected_text() == "prompt 0"
+        assert host.transcript.scroll_y == 0
+
+
 async def test_a_mouse_released_elsewhere_ends_the_drag() -> None:
     async with running(60, 20, glyphs=ASCII) as host:
         await shows(host, answer("one two three"))

@@ -108,8 +108,15 @@ class Selecting(Sheet):
 
     def clear_selection(self) -> None:
         """Select nothing."""
+        self._unselect()
+        self._resume()
+
+    def _unselect(self) -> None:
         self._anchor = self._caret = None
         self._choose_range(None)
+
+    def _resume(self) -> None:
+        """Nothing is held any more: follow the end, if that is what went on before."""
         resumes, self._resumes = self._resumes, False
         if resumes:
             self.follow = True
@@ -264,7 +271,7 @@ class Selecting(Sheet):
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """A drag may begin."""
         if event.button == 1:
-            self.clear_selection()
+            self._unselect()
             self._pressed, self._dragged = (event.x, event.y), False
             self._anchor = self._point_at(event.x, event.y)
             self.capture_mouse()
@@ -287,9 +294,16 @@ class Selecting(Sheet):
         elif not outside:
             self._stop_timer()
 
-    def on_mouse_up(self) -> None:
+    def on_mouse_up(self, event: events.MouseUp) -> None:
         """The drag has ended."""
         self._stop_drag()
+        if self._chosen is None and not self.size.region.contains(event.x, event.y):
+            self._resume()
+
+    def _clicked(self) -> None:
+        """A click was acted upon: only now may what it was meant for move away."""
+        if self._chosen is None:
+            self._resume()
 
     def _stop_drag(self) -> None:
         self._stop_timer()
@@ -387,16 +401,15 @@ class Selecting(Sheet):
         self._show_caret()
 
     def _first_caret(self, by: int) -> tuple[Spot, int] | None:
-        """Where the caret is put first: at the beginning (1) or the end (-1) of the block under the cursor."""
-        placed = self._caret_home()
-        if placed is None:
+        """Where the caret is put first: at the beginning (1) or the end (-1) of what is seen of a block."""
+        text = [spot for spot in self._spots() if self._is_text(spot)]
+        home = [spot for spot in text if spot.placed is self._caret_home()] or text
+        if not home:
             return None
-        spot = Spot(placed, 0, 0) if by > 0 else self._sheet.end_of(placed)
-        here = next((s for s in self._rows_from(spot, by) if self._is_text(s)), None)
-        row = self._row(here) if here is not None else None
-        if here is None or row is None:
-            return None
-        return here, row.column if by > 0 else row.column + len(row.text)
+        spot = home[0 if by > 0 else -1]
+        row = self._row(spot)
+        assert row is not None
+        return spot, row.column if by > 0 else row.column + len(row.text)
 
     def _near(self, spot: Spot, index: int) -> tuple[Spot, int] | None:
         """The caret behind a character, for keys that go on with what the mouse began."""
@@ -404,9 +417,8 @@ class Selecting(Sheet):
         return None if row is None else (spot, max(row.column, min(index + 1, row.column + len(row.text))))
 
     def _caret_home(self) -> Placed | None:
-        """The entry in which the caret is put first; whoever has a cursor says."""
-        spots = self._spots()
-        return spots[0].placed if spots else None
+        """The entry in which the caret is put first, if it is on the screen; whoever has a cursor says."""
+        return None
 
     def _is_text(self, spot: Spot) -> bool:
         row = self._row(spot)

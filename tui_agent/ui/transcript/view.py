@@ -293,11 +293,12 @@ class Transcript(Selecting, Seeking):
 
     async def _on_click(self, event: events.Click) -> None:
         event.stop()
-        if not 0 <= event.y < len(self._screen_rows):
-            return
+        if not self._dragged and 0 <= event.y < len(self._screen_rows):
+            self._click(event)
+        self._clicked()
+
+    def _click(self, event: events.Click) -> None:
         placed, row = self._screen_rows[event.y]
-        if self._dragged:
-            return
         if event.chain > 1:
             self._click_again(event, placed)
             return
@@ -315,7 +316,7 @@ class Transcript(Selecting, Seeking):
         self._select_clicked(event.x, event.y, block=event.chain > 2)
 
     def _caret_home(self) -> Placed | None:
-        return self._cursor or super()._caret_home()
+        return self._cursor
 
     def _first_row(self, y: int) -> bool:
         """Is this the first row of its entry?"""
