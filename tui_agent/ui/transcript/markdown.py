@@ -6,6 +6,7 @@ active if it leads to the web. HTML is shown as it is written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.themes import Glyphs
     from tui_agent.ui.transcript.stream import Chunk
 
+_CELL_END = re.compile(r"(?<!\\)\|")
 _INDENT = Content("  ")
 """Before every line of code."""
 _NARROWEST = 6
@@ -207,18 +209,18 @@ class _Writer:
 
     def _table(self, tokens: Sequence[Token], index: int) -> int:
         """Write the table that opens at `index`; returns where it closes."""
-        close, rows, aligns = read_table(tokens, index)
+        close, rows, aligns = read_table(tokens, index, clean(self._chunk.source).split("\n"))
         inlines = _inlines(tokens, index)
         room = self._width - self._inset
         widths = self._column_widths(rows, room)
+        if self._table_body:
+            self._gap, rows, inlines = False, rows[1:], inlines[1:]
+            self._table_body = False
         if widths is None:
             for row, tokens_of in zip(rows, inlines, strict=False):
                 line, runs = self._joined(row, self._source.row(tokens_of, [cell.plain for cell in row]))
                 self._write(line, wide=True, origin=self._source.row_line(tokens_of[0], runs))
         else:
-            if self._table_body:
-                self._gap, rows, inlines = False, rows[1:], inlines[1:]
-                self._table_body = False
             for number, (row, tokens_of) in enumerate(zip(rows, inlines, strict=True)):
                 head = number == 0 and not self._chunk.body
                 sources = self._source.row(tokens_of, [cell.plain for cell in row])
@@ -310,20 +312,36 @@ def _inlines(tokens: Sequence[Token], index: int) -> list[list[Token]]:
     return rows
 
 
-def read_table(tokens: Sequence[Token], index: int) -> tuple[int, list[list[Content]], list[str]]:
-    """A table's cells and alignments, and the index of the token that closes it."""
+def read_table(
+    tokens: Sequence[Token], index: int, source: Sequence[str] = ()
+) -> tuple[int, list[list[Content]], list[str]]:
+    """A table's cells and alignments, and the index of the token that closes it.
+
+    Cells beyond the head's columns, which the parser drops, are put into the last column; `source` are its lines.
+    """
     rows: list[list[Content]] = []
     aligns: list[str] = []
+    number = len(source)
     while tokens[index].type != "table_close":
         token = tokens[index]
         if token.type == "tr_open":
             rows.append([])
+            number = token.map[0] if token.map else number
         elif token.type == "th_open":
             aligns.append(str(token.attrs.get("style", "")).rpartition(":")[2])
         elif token.type == "inline":
             rows[-1].append(inline(token))
+        elif token.type == "tr_close" and rows[-1] and number < len(source):
+            rows[-1][-1] += _beyond(source[number], len(aligns))
         index += 1
     return index, rows, aligns
+
+
+def _beyond(line: str, columns: int) -> Content:
+    """What a row of a table has after so many cells, as it is written."""
+    inside = line.lstrip("> \t").strip().removeprefix("|")
+    cells = [cell.strip() for cell in _CELL_END.split(inside)[columns:]]
+    return literal("".join(f" | {cell}" for cell in cells if cell).replace("\\|", "|"))
 
 
 def natural(rows: Iterable[Sequence[Content]]) -> list[int]:
