@@ -62,5 +62,39 @@ def test_hostile_text_is_a_diff_or_notes_and_never_acts(frame: str) -> None:
             assert not acts(line.first.plain + line.content.plain, allowed=""), name
 
 
+def marked(old: str, new: str) -> list[list[str]]:
+    """The marked words of each changed line."""
+    rows = diff.lines(diff.read(unified([old], [new])), digits=1)
+    return [
+        [
+            row.content.plain[span.start : span.end]
+            for span in row.content.spans
+            if span.style == ".transcript--changed"
+        ]
+        for row in rows[2:]
+    ]
+
+
+def test_the_words_that_changed_are_marked_on_both_lines() -> None:
+    assert marked("def report(rows):", "def report(rows, json=False):") == [[], [", json=False"]]
+    assert marked("a = first + 1", "a = second + 2") == [["first", "1"], ["second", "2"]]
+
+
+def test_lines_that_have_little_in_common_are_not_marked_word_by_word() -> None:
+    assert marked("import os", "raise ValueError(name) from None") == [[], []]
+    assert marked("same " * 200 + "a", "same " * 200 + "b") == [[], []]
+
+
+def test_lines_are_compared_with_the_one_that_stands_in_their_place() -> None:
+    read = diff.read(unified(["a 1", "b 1", "c 1", "same"], ["a 2", "b 2", "same"]))
+    assert [(line.text, line.other) for line in read if line.kind in ("added", "removed")] == [
+        ("a 1", "a 2"),
+        ("b 1", "b 2"),
+        ("c 1", None),
+        ("a 2", "a 1"),
+        ("b 2", "b 1"),
+    ]
+
+
 def test_no_diff_is_no_lines() -> None:
     assert diff.read("") == []

@@ -51,7 +51,7 @@ class Transcript(Selecting, Seeking):
         for name in (
             *("words", "sign", "dim", "mark", "heading", "inline", "code", "link", "thinking", "checkpoint"),
             *("selected", "hit", "current"),
-            *("tool", "title", "output", "added", "removed", "busy", "ok", "warning", "error", "cursor"),
+            *("tool", "title", "output", "added", "removed", "changed", "busy", "ok", "warning", "error", "cursor"),
         )
     }
     BINDINGS: ClassVar[list[BindingType]] = [
