@@ -279,6 +279,10 @@ class ChatScreen(Writing):
         if self.jump is not None:
             back = footer.Entry("Enter", "go back here", "screen.in_jump", rank=0)
             return [back, footer.Entry("Esc", "stay here", "screen.leave", rank=0), more]
+        if self.composer.searching and self.composer.has_focus:
+            older = footer.Entry(self.keys.shown("search_sent"), "older", "screen.act('search_sent')", rank=0)
+            take = footer.Entry("Enter", "take", "screen.take_found", rank=0)
+            return [take, older, footer.Entry("Esc", "draft", "screen.leave", rank=0), keys, palette]
         if self.panel is not None and self.panel.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
             return [*self.panel_entries(), jump, leave]

@@ -193,6 +193,11 @@ class Writing(Ladders):
         self.composer.search()
         self.show_keys()
 
+    def action_take_found(self) -> None:
+        """Take the marked one of what was sent before, clicked in the footer."""
+        if self.completion.candidate is not None:
+            self.composer.complete(self.completion.candidate)
+
     async def _edit_outside(self) -> None:
         from tui_agent.ui.chat import editor  # not needed before the first frame
 
