@@ -34,6 +34,7 @@ from tui_agent.events import (
     Weighed,
 )
 from tui_agent.ui.themes import ASCII
+from tui_agent.ui.transcript.live import Live
 from tui_agent.ui.transcript.sheet import FRAME_S
 
 
@@ -113,6 +114,14 @@ async def test_thinking_is_a_line_that_grows_and_opens() -> None:
         host.transcript.toggle(0)
         await host.feed()
         assert host.rows[:4] == ["- thinking  14 B", "  I should look.", "", "  Yes."]
+
+
+async def test_long_thinking_says_how_long_it_was() -> None:
+    async with running(60, 6, glyphs=ASCII) as host:
+        times = iter([100.0, 112.4])
+        host.transcript._live = Live(host.transcript, lambda: next(times))
+        await host.feed(ThinkingDelta("I should "), ThinkingDelta("look."), TextDelta("Yes."))
+        assert host.rows[0] == "+ thinking  14 B  12 s  I should look."
 
 
 async def test_a_retry_counts_down_on_one_line_and_says_what_it_was() -> None:

@@ -117,10 +117,12 @@ class Answer(Entry, eq=False):
 
 
 class Thinking(Entry, eq=False):
-    """The model's thinking, folded to a line. `open`: it still goes on."""
+    """The model's thinking, folded to a line. `open`: it still goes on; `seconds`: how long it took, None if unknown."""
 
     text: str
     open: bool = False
+    started: float = 0.0
+    seconds: float | None = None
 
     @property
     def foldable(self) -> bool:

@@ -187,7 +187,7 @@ class Live:
         self._end_retry()
         self._end_answer()
         if self._thinking is None:
-            self._thinking = Thinking("", open=True)
+            self._thinking = Thinking("", open=True, started=self._clock())
             self._put(self._thinking)
         self._thinking.text += text
         self._shown.changed(self._thinking)
@@ -212,6 +212,7 @@ class Live:
     def _end_thinking(self) -> None:
         if self._thinking is not None:
             self._thinking.open = False
+            self._thinking.seconds = self._clock() - self._thinking.started
             self._shown.changed(self._thinking)
             self._thinking = None
 

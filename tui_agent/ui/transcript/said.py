@@ -25,6 +25,8 @@ from tui_agent.ui.transcript.entries import (
     short_time,
 )
 
+_WORTH_TELLING_S = 1.0
+"""Seconds of thinking that are told."""
 TITLE_CHARACTERS = 400
 """Characters of a title or a text that a line shows at most."""
 GAP = 2
@@ -104,7 +106,12 @@ def fold_words(entry: Thinking | Aside) -> tuple[str, str]:
     rest = ""
     if isinstance(entry, Thinking):
         size = human_size(len(entry.text.encode("utf-8", "replace"))) if entry.text else "not shown"
-        rest = f"  {size}"
+        time = (
+            short_time(entry.seconds)
+            if entry.seconds is not None and entry.seconds >= _WORTH_TELLING_S
+            else ""
+        )
+        rest = "".join(f"  {words}" for words in (size, time) if words)
     if entry.text and not entry.opened:
         rest += "  " + one_line(" ".join(entry.text[:TITLE_CHARACTERS].split()))
     return one_line(label, 60), rest
