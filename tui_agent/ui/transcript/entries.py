@@ -117,7 +117,7 @@ class Answer(Entry, eq=False):
 
 
 class Thinking(Entry, eq=False):
-    """The model's thinking, folded to a line. `open`: it still goes on; `seconds`: how long it took, None if unknown."""
+    """The model's thinking, folded to a line. `open`: it still goes on; `seconds`: its time, None if unknown."""
 
     text: str
     open: bool = False
