@@ -6,6 +6,7 @@ be put before any state and any stream of events.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -393,6 +394,11 @@ class FakeSession:
             await self.settle(question.id, said.Answer("dismissed"))
         self.emit(said.TurnEnded("cancelled", 1, 1.0))
         return was
+
+    async def until_idle(self) -> None:
+        """Wait for the end of the turn that runs."""
+        while self.busy:
+            await asyncio.sleep(0)
 
     async def answer(self, question: str, answer: said.Answer) -> None:
         self.answers.append((question, answer))

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 from textual import events
@@ -32,9 +32,7 @@ from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.command import Provider
-    from textual.screen import Screen
     from textual.timer import Timer
 
     from tui_agent.agent.session import Session
@@ -107,9 +105,6 @@ class TuiAgent(Switching):
 
     # --- the first frame, then the session
 
-    def get_default_screen(self) -> Screen[Any]:
-        return self._chat
-
     def on_mount(self) -> None:
         self.set_keymap(self.keys.keymap)
         self._watch_hangup()
@@ -125,7 +120,7 @@ class TuiAgent(Switching):
 
     async def _opening(self) -> None:
         try:
-            self.session = await self._opener(self.wanted, self._events.put_nowait)
+            self.session = await self._opener(self.wanted, self._listen)
         finally:
             _collect_again()
         await self._chat.attach(self.session)
@@ -155,7 +150,6 @@ class TuiAgent(Switching):
             await self._listening.wait()
             self._attention.hear(event)
             self._totals.hear(event)
-            self.heard_end(event)
             await self._chat.hear(event)
             if isinstance(self.screen, Over):
                 self.screen.heard(event)

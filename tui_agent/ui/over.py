@@ -38,6 +38,8 @@ class Over(ModalScreen[None]):
 
     def leave(self, action: str = "") -> None:
         """Close the place; with an action, have the chat carry it out."""
+        if not self.is_current:
+            return  # a second Enter was on its way already
         app = self.app
         self.dismiss()
         if action:

@@ -74,6 +74,7 @@ class SessionList(Listing):
     """The list of sessions. `current` is the id of the open one, `typed` what the filter begins with."""
 
     ACTION: ClassVar[str] = "sessions"
+    FILTER_RANK: ClassVar[int] = 2
 
     @dataclass
     class Wanted(Message):
@@ -240,7 +241,7 @@ class SessionList(Listing):
             parts.append(_count(counted.checkpoints, "checkpoint"))
         if self._everywhere:
             parts.insert(0, words.short_path(entry.workspace))
-        return "  ".join(filter(None, parts))
+        return ", ".join(filter(None, parts))
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         super().on_rows_moved(event)
@@ -350,11 +351,10 @@ class SessionList(Listing):
         entry = self._listed[index]
         if self._view == "deleted":
             self._take_out(entry, self._catalog.undelete, "is back", ("bringing back", self._catalog.delete))
-        elif entry.id == self._current:
+        elif self.is_current:
             self.leave()
-        else:
-            self.leave()
-            self.app.post_message(self.Wanted(entry))
+            if entry.id != self._current:
+                self.app.post_message(self.Wanted(entry))
 
     def action_elsewhere(self) -> None:
         """Show the sessions of every workspace, or of this one again."""

@@ -59,7 +59,9 @@ class Step(Struct, frozen=True):
 
 
 class Switching(Desk):
-    """An app with one session at a time."""
+    """An app with one session at a time. Each has a mode of its own, Textual's word for a stack of screens."""
+
+    DEFAULT_MODE = "session 1"
 
     def __init__(self, css_path: list[str | PurePath], settings: Settings, wanted: Wanted) -> None:
         super().__init__(css_path, settings)
@@ -73,7 +75,9 @@ class Switching(Desk):
         self._step: Step | None = None
         """What waits for an answer about the running turn, or for its end."""
         self._shelf: Shelf | None = None
+        self._sessions = 1
         self._chat = self._new_chat()
+        self.add_mode(self.DEFAULT_MODE, lambda: self._chat)
 
     def _open(self) -> None:
         """Open the session that is wanted."""
@@ -84,9 +88,17 @@ class Switching(Desk):
         raise NotImplementedError
 
     def _new_chat(self) -> ChatScreen:
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        self._events = events
         self._listening = asyncio.Event()
-        chat = ChatScreen(self.keys, self.wanted.workspace, self._events.put_nowait)
+        chat = ChatScreen(self.keys, self.wanted.workspace, events.put_nowait)
+
+        def listen(event: Event) -> None:
+            if isinstance(event, TurnEnded):
+                chat.ended = event.reason
+            events.put_nowait(event)
+
+        self._listen = listen
         chat.acts |= {"sessions": self.show_sessions, "new": self.begin_new}
         chat.spoken |= {"resume": self.resume, "sessions": self.resume, "delete": self._delete_open}
         return chat
@@ -138,8 +150,8 @@ class Switching(Desk):
         workspace = Path(entry.workspace)
         if entry.workspace and not await asyncio.to_thread(workspace.is_dir):
             self._chat.say(
-                f"the session works in {literal.one_line(entry.workspace)}, which is gone. To go on with it in another "
-                f"folder, start there: tui-agent --resume {entry.id}",
+                f"its folder {literal.one_line(entry.workspace)} is gone. To go on in another one, start there: "
+                f"tui-agent --resume {entry.id}",
                 "error",
             )
             return
@@ -224,10 +236,8 @@ class Switching(Desk):
             self.session, self._settled, self.farewell = None, False, ""
             self.wanted, before = step.wanted, self.wanted
             self.workers.cancel_group(self, "hear")
-            self._chat = self._new_chat()
-            while len(self.screen_stack) > 1:
-                await self.pop_screen()
-            await self.switch_screen(self._chat)
+            self._chat = chat = self._new_chat()
+            await self._show(chat)
             self.forget_state()
             self._begin_hearing()
             if session is not None:
@@ -242,6 +252,15 @@ class Switching(Desk):
                 self._chat.say(said)
         self._open()
 
+    async def _show(self, chat: ChatScreen) -> None:
+        """Put this chat onto the screen; the old one goes with all that lies over it."""
+        old = self.current_mode
+        self._sessions += 1
+        mode = f"session {self._sessions}"
+        self.add_mode(mode, lambda: chat)
+        await self.switch_mode(mode)
+        await self.remove_mode(old)
+
     async def _close_old(self, session: Session, chat: ChatScreen, events: asyncio.Queue[Event]) -> None:
         """Stop what runs, keep what was not sent with the session, close it, and say what could not be saved."""
         await session.cancel()
@@ -255,11 +274,6 @@ class Switching(Desk):
 
     def forget_state(self) -> None:
         """Another session is on the screen: what was known of the old one's turn is void."""
-
-    def heard_end(self, event: Event) -> None:
-        """Remember how the last turn ended."""
-        if isinstance(event, TurnEnded):
-            self._chat.ended = event.reason
 
     def go_back(self) -> bool:
         """Want the session again that was open before; False if there is none."""
