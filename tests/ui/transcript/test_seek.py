@@ -15,6 +15,7 @@ TABLE = "| a | b |\n|---|---|\n" + "".join(
     f"| row {n} | cell *zebra{n + 100}z* of a wide table row |\n" for n in range(40)
 )
 CODE = "```python\n" + "".join(f"line_{n} = 'zebra{n + 200}z'\n" for n in range(70)) + "```\n"
+WIDE = "y" * 11_998 + "zebra700z" + "y" * 11_998 + "zebra701z"
 OUTPUT = "".join(f"\x1b[31mout {n}\tzebra{n + 1000}z\r\n" if n % 9 == 0 else f"out {n}\n" for n in range(900))
 LONG = "很长的一行 word " * 80 + "zebra300z " + "x" * 7000 + " zebra301z end"
 MARKDOWN = f"""# A zebra1z heading
@@ -45,13 +46,18 @@ def history() -> list[Message]:
             MARKDOWN,
             use("m1", "bash", command="echo zebra501z", extra={"deep": ["zebra502z"]}),
             use("m2", "edit_file", path="zebra503z.py", old="a", new="b"),
+            use("m3", "bash", command="wide"),
         ),
         Message(
             "user",
-            [{"type": "tool_result", "tool_use_id": "m1", "content": OUTPUT}],
+            [
+                {"type": "tool_result", "tool_use_id": "m1", "content": OUTPUT},
+                {"type": "tool_result", "tool_use_id": "m3", "content": WIDE},
+            ],
             origin="tool",
             meta={"outcome": "ok"},
         ),
+        result("gone", "of a call that is not there: zebra506z"),
         result("m2", "edited zebra504z.py", outcome="ok", diff="--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n-a\n+b\n"),
         words("zebra505z", origin="summary"),
         *turns(40),
@@ -136,7 +142,7 @@ async def test_what_was_opened_for_a_hit_is_folded_again_unless_it_was_touched_o
         for hit in all_hits(search):
             go(app, search, hit)
         opened = [entry for entry in transcript.entries if entry.opened]
-        assert len(opened) == 5
+        assert len(opened) == 7
         call = next(entry for entry in opened if isinstance(entry, ToolCall) and entry.call == "m1")
         transcript.toggle(transcript.entries.index(call))
         transcript.toggle(transcript.entries.index(call))

@@ -137,6 +137,8 @@ class Finding(Places):
         if self.session is None:
             self.say("the session is not open yet", "warning")
             return
+        if self.panel is not None and self.panel.has_class("-over"):
+            await self.close_panel()
         if self.find_bar is None:
             self.find_bar = FindBar()
             self._from = self._top()

@@ -354,16 +354,21 @@ def _results(message: Message, calls: dict[str, ToolCall]) -> Iterator[Entry]:
     for block in results:
         call = calls.get(str(block.get("tool_use_id", "")))
         if call is None:
-            yield Aside("result of a call that is not in the context", result_text(block))
+            yield Aside("result of a call that is not in the context", output_text(block))
             continue
         _settle(call, block, message.meta if len(results) == 1 else {}, repaired=message.origin == "repair")
     if rest := plain([block for block in message.content if block.get("type") != "tool_result"]):
         yield Aside(ORIGINS.get(message.origin or "", message.origin or "beside a result"), rest)
 
 
-def _settle(call: ToolCall, block: Block, meta: Mapping[str, Any], *, repaired: bool) -> None:
+def output_text(block: Mapping[str, Any]) -> str:
+    """What a call gave; media are placeholders."""
     content = block.get("content")
-    call.text = plain(content) if isinstance(content, list) else result_text(block)
+    return plain(content) if isinstance(content, list) else result_text(block)
+
+
+def _settle(call: ToolCall, block: Block, meta: Mapping[str, Any], *, repaired: bool) -> None:
+    call.text = output_text(block)
     outcome = meta.get("outcome")
     if outcome in ("ok", "error", "denied", "cancelled"):
         call.state = outcome

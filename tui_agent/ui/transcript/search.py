@@ -20,8 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from tui_agent.messages.blocks import result_text
-from tui_agent.ui.transcript.entries import gives_results, own_command, plain
+from tui_agent.ui.transcript.entries import gives_results, output_text, own_command, plain
 from tui_agent.ui.transcript.said import plain_text
 
 if TYPE_CHECKING:
@@ -104,12 +103,6 @@ def call_text(block: Mapping[str, Any]) -> str:
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         lines.append(f"{name}: {said}")
     return plain_text("\n".join(lines))
-
-
-def output_text(block: Mapping[str, Any]) -> str:
-    """What a call gave."""
-    content = block.get("content")
-    return plain(content) if isinstance(content, list) else result_text(block)
 
 
 def compiled(words: str) -> re.Pattern[str] | None:

@@ -161,7 +161,8 @@ class Seeking(Sheet):
         }
         if piece.kind in ("call", "output"):
             for entry in held:
-                if isinstance(entry, ToolCall) and (entry.call == piece.call or len(found.pieces) == 2):
+                own = found.message.origin == "command"  # it is called otherwise while it runs
+                if isinstance(entry, ToolCall) and (own or entry.call == piece.call):
                     return entry
             return next((e for e in held if isinstance(e, Aside) and plain_text(e.text) == piece.text), None)
         kind = kinds[piece.kind]
@@ -221,17 +222,18 @@ class Seeking(Sheet):
         parts = [number for number, part in enumerate(placed.parts) if part.section == section]
         if not parts:
             return Spot(placed, 0, 0), False
-        after = bisect_right([placed.parts[number].stop for number in parts], start)
-        number = parts[min(after, len(parts) - 1)]
-        nearest = 0
-        for place, row in enumerate(self._painter.rows(placed.parts[number], self._sheet.width)):
-            if row.origin is None or row.origin.section != section:
-                continue
-            if any(_shown(row, array("Q", [start]), self._length)):
-                return Spot(placed, number, place), True
-            if row.origin.start <= start:
-                nearest = place
-        return Spot(placed, number, nearest), False
+        place = bisect_right([placed.parts[number].stop for number in parts], start)
+        place = min(place, len(parts) - 1)
+        nearest = Spot(placed, parts[place], 0)
+        for number in parts[place : place + 2]:  # the rest of a hit may be all that is seen of it
+            for at, row in enumerate(self._painter.rows(placed.parts[number], self._sheet.width)):
+                if row.origin is None or row.origin.section != section:
+                    continue
+                if any(_shown(row, array("Q", [start]), self._length)):
+                    return Spot(placed, number, at), True
+                if row.origin.start <= start:
+                    nearest = Spot(placed, number, at)
+        return nearest, False
 
     def _go_to(self, spot: Spot) -> None:
         """Put a row on the screen, with some before it; if it is there already nothing moves."""
