@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LEARNED_FROM = 8
 """So many of the newest pairs of usages correct the estimator."""
 _LOOKED_AT = 32
+_KEPT_SHARES = 2048
+"""Pairs of usages whose shares are kept at hand; who looks at all records goes from one pair to the next."""
 
 _UNKNOWN: dict[int, int] = {}
 _LEAST, _MOST = 0.5, 2.0
@@ -319,6 +321,8 @@ class Accounting:
         """The exact difference between two usages, shared out; None if it cannot be."""
         shares = self._shares.get(pair, _UNKNOWN)
         if shares is _UNKNOWN:
+            if len(self._shares) >= _KEPT_SHARES:
+                self._shares.clear()
             shares = self._shares[pair] = self._share_out(pair)
         return shares
 

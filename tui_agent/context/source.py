@@ -13,6 +13,8 @@ _BATCH = 128 * 1024
 
 _CACHE_BYTES = 4 * 1024 * 1024
 """Decoded bodies are kept up to this many bytes of their lines, so that looking twice does not decode twice."""
+_FRAME_BYTES = 1024
+"""What a decoded record takes beside the bytes of its line, about."""
 
 
 class Source:
@@ -81,6 +83,7 @@ class Bodies:
                 self._kept.move_to_end(index)
                 return found[0]
         body = make()
+        size += _FRAME_BYTES
         if size <= _CACHE_BYTES // 4:
             with self._lock:
                 if index not in self._kept:

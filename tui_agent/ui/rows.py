@@ -8,6 +8,7 @@ ten. Indexes are always the model's own, filtered or not. It posts `Rows.Moved` 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 _NEAR = 500
 """Rows on both sides among which the one under the cursor is looked for when the rows change."""
+
+_FOUND_S = 0.1
+"""Seconds between two times that rows found by a filter are laid out; the first are at once."""
 
 Model = Callable[[int], Cell | Sequence[Cell]]
 """Gives the cells of the row with that index; asked for rows on the screen only."""
@@ -120,6 +124,9 @@ class Rows(ScrollView, can_focus=True):
         self._aim: int | None = None
         """The row that was under the cursor when the filter changed, until the cursor is moved."""
         self._looking: Timer | None = None
+        self._found = False
+        """A filter has found rows that are not laid out yet."""
+        self._laid_out = 0.0
         self._strips: LRUCache[int, Strip] = LRUCache(512)
         self._width = 0
 
@@ -224,6 +231,7 @@ class Rows(ScrollView, can_focus=True):
     def _sift(self) -> None:
         """Look at every row anew; the cursor aims at the row it is on."""
         self._sieve.again()
+        self._found, self._laid_out = False, 0.0
         self._aim = self._cursor
         if self._sieve.filters:
             self._look()
@@ -232,7 +240,10 @@ class Rows(ScrollView, can_focus=True):
 
     def _look(self) -> None:
         """Look at rows for a slice of time."""
-        if self._sieve.look():
+        self._found = self._sieve.look() or self._found
+        now = perf_counter()
+        if self._found and (now - self._laid_out > _FOUND_S or not self._sieve.busy):
+            self._found, self._laid_out = False, now
             self._relayout()
             if self._aim is not None:
                 self.move(self._aim)

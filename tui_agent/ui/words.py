@@ -74,7 +74,7 @@ def short_path(path: str) -> str:
     return f"~{path[len(home) :]}" if home and (path == home or path.startswith(f"{home}/")) else path
 
 
-_SLICE_S = 0.004
+_SLICE_S = 0.003
 """Seconds of work between two chances for others."""
 
 
