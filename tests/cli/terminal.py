@@ -82,6 +82,14 @@ class Terminal:
         assert not missing, (missing, self.shown[start:][-2000:])
         return len(self.shown)
 
+    def until_quiet(self, seconds: float = 0.3) -> None:
+        """Read until nothing was written for so long."""
+        size = -1
+        while size < len(self.shown):
+            size = len(self.shown)
+            end = time.monotonic() + seconds
+            self._read(lambda: time.monotonic() > end)
+
     def press(self, keys: bytes) -> None:
         os.write(self._master, keys)
 

@@ -10,6 +10,7 @@ from textual.app import App
 from textual.widget import Widget
 
 from tui_agent.ui import terminal
+from tui_agent.ui.harmless import Harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +40,16 @@ class HostedApp(App[int]):
         """Whether the terminal is asked for the colour of its ground, which `GroundTold` then tells."""
         self.sign_filters: list[LineFilter] = []
         """Put other signs in the place of those that are drawn."""
+        self._harmless = Harmless()
         self._holds_frames = self._owes_frame = False
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), *self.sign_filters]
+        return [*super().get_line_filters(), self._harmless, *self.sign_filters]
+
+    def copy_to_clipboard(self, text: str) -> None:
+        # an input of Textual's copies nothing too, which would empty the person's clipboard
+        if text:
+            super().copy_to_clipboard(text)
 
     def repaint(self) -> None:
         """Draw everything anew."""
