@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support import sessions
 from tests.support.engine import engine
 from tui_agent.context import views
+from tui_agent.events import TurnStarted
 from tui_agent.sessions.folder import SessionFolder
 
 
@@ -33,3 +35,18 @@ async def test_opening_reads_the_messages_at_the_end_alone(
     async with engine(workspace, resume=folder.id) as run:
         assert len(run.context.history) == 2_000
         assert 0 < len(read) < 100
+
+
+async def test_a_log_whose_checkpoints_have_gaps_goes_on(tmp_path: Path) -> None:
+    """Checkpoints that cannot be read leave gaps: the number of the next one is not how many there are."""
+    folder = SessionFolder.create(tmp_path)
+    lines = [
+        {"role": "_checkpoint", "id": 40, "uid": "C40", "turn": True},
+        {"role": "user", "content": "first", "id": "U1"},
+        {"role": "assistant", "content": [{"type": "text", "text": "heard"}], "id": "A1"},
+    ]
+    folder.context_path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    async with engine(tmp_path, resume=folder.id) as run:
+        assert (await run.say("hello")).reason == "end_turn"
+        (started,) = run.all(TurnStarted)
+        assert (started.number, started.checkpoint) == (41, run.context.checkpoints()[1].uid)

@@ -92,7 +92,7 @@ class Turn:
             if self._unwritten:
                 self._unwritten = False
                 self._emit(LogRecovered())
-            uid = self._context.checkpoints()[number].uid
+            uid = self._context.checkpoints()[-1].uid
             self._emit(TurnStarted(uid, number, words, tuple(images)))
             reason = await self._steps()
         except asyncio.CancelledError:
