@@ -12,7 +12,7 @@ from tests.ui.stage import stage
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Word
 from tui_agent.ui.chat.history import Draft, append_history, write_draft
-from tui_agent.ui.chat.keep import HISTORY
+from tui_agent.ui.chat.keep import HISTORY, Keep
 
 
 async def test_enter_sends_and_empties_the_composer(tmp_path: Path) -> None:
@@ -233,3 +233,21 @@ async def test_question_mark_in_an_empty_composer_is_help_and_else_a_character(t
         await made.until(lambda: len(made.app.screen_stack) == 1)
         await made.type("why?")
         assert made.chat.composer.text == "why?"
+
+
+async def test_what_is_typed_while_the_session_opens_is_kept_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = Keep.load
+    async with stage(tmp_path) as made:
+        chat = made.chat
+
+        async def load(keep: Keep) -> tuple[list[Prompt], Draft]:
+            await made.type("early words")
+            await made.settle()
+            return await loaded(keep)
+
+        monkeypatch.setattr(Keep, "load", load)
+        chat._keep = None
+        await chat.offer_draft(made.session)
+        await made.until(made.session.folder.draft_path.exists, "the draft")

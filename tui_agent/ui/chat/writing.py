@@ -58,12 +58,14 @@ class Writing(Ladders):
     async def offer_draft(self, session: Session) -> None:
         """Offer what was written last time and not sent; from now on it is kept."""
         self.composer.picture = session.picture
-        self._keep = Keep(session.folder, lambda text: self.say(text, "warning"))
-        entries, draft = await self._keep.load()
+        keep = Keep(session.folder, lambda text: self.say(text, "warning"))
+        entries, draft = await keep.load()
+        self._keep = keep
+        self.keep_soon()  # something may have been written meanwhile
         self.composer.past.extend_before(entries)
         if not draft:
             return
-        count = len(draft.queue)
+        count = len(draft.queue) + bool(draft.prompt)
         what = (
             f"{count} unsent prompts" if count > 1 else "unsent words" if draft.prompt else "an unsent prompt"
         )
