@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from textual.keys import _character_to_key
 
 from tests.ui.stage import Stage, stage
 from tui_agent.ui.bindings import ACTIONS, BY_ID, resolve
@@ -81,7 +82,7 @@ async def test_every_action_is_reached_by_key_and_by_click(place: str, tmp_path:
             if name != "leader":
                 made.chat.acts[name] = lambda name=name: done.append(name)  # type: ignore[misc]
         for letter, name in KEYS.letters.items():
-            await made.press("ctrl+x", letter)
+            await made.press("ctrl+x", letter if letter.isalnum() else _character_to_key(letter))
             assert done == [name], f"^x {letter} from {place}"
             done.clear()
             if place not in CLICKED:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _LEADING = 8.0
 """Seconds the letters stay listed after the leader key."""
 
+_UNNAMED = {"slash": "/"}
+"""What Textual's own table of characters does not know by its key."""
+
 Act = Callable[[], Awaitable[None] | None]
 
 
@@ -105,7 +108,7 @@ class Keyed(Screen[None]):
     def action_after_leader(self, key: str) -> None:
         """A key after the leader key."""
         self.lead(False)
-        letter = key_to_character(key) or key
+        letter = _UNNAMED.get(key) or key_to_character(key) or key
         action = self.keys.letters.get(letter)
         if action is not None:
             self.act(action)
