@@ -1,6 +1,6 @@
 """The last line: what can be pressed now, at most six entries, never a cut word.
 
-After the leader key it lists the letters instead, on as many rows as they need (two at most).
+After the leader key it lists the letters instead, on as many rows as they need (five at most).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def line(entries: Sequence[Entry], width: int) -> Content:
 
 
 class KeyLine(Widget):
-    """The footer. `show` takes what can be pressed; `many` allows a second row."""
+    """The footer. `show` takes what can be pressed; `many` allows more rows."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
