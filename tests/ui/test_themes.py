@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
 from textual import events
 from textual.app import App
 from textual.color import Color
@@ -85,6 +86,19 @@ def test_every_text_colour_can_be_read_on_every_background(theme: Theme) -> None
         )
         for text, ground in pairs
     }
+    assert {pair: round(ratio, 2) for pair, ratio in found.items() if ratio < AA} == {}
+
+
+@pytest.mark.parametrize("theme", [themes.DARK, themes.LIGHT], ids=lambda theme: theme.name)
+def test_a_terminal_of_256_colours_shows_them_as_legibly(theme: Theme) -> None:
+    def shown(colour: Color) -> Color:
+        return Color(*colour.rich_color.downgrade(ColorSystem.EIGHT_BIT).get_truecolor())
+
+    names = variables(theme)
+    found = {}
+    for text, ground in [*itertools.product(TEXTS, BACKGROUNDS), *PAIRS]:
+        under = Color.parse(names[ground])
+        found[f"${text} on ${ground}"] = contrast(shown(under + Color.parse(names[text])), shown(under))
     assert {pair: round(ratio, 2) for pair, ratio in found.items() if ratio < AA} == {}
 
 

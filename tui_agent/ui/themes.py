@@ -1,9 +1,9 @@
 """Colours and signs: a light and a dark theme, one for terminals with 16 colours, and the glyphs of the screen.
 
 Every text colour of the light and the dark theme has a contrast of at least 4.5 to 1 (WCAG 2, level AA) on every
-background it stands on. The 16-colour theme uses the terminal's own palette. No state is told by colour alone.
-Glyphs outside borders are narrow or neutral in Unicode's East Asian Width, so that a terminal set to a Chinese,
-Japanese or Korean locale does not show them two cells wide.
+background it stands on, also where the terminal has 256 colours. The 16-colour theme uses the terminal's own palette.
+No state is told by colour alone. Glyphs outside borders are narrow or neutral in Unicode's East Asian Width, so that a
+terminal set to a Chinese, Japanese or Korean locale does not show them two cells wide.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DARK = Theme(
         "primary-muted": "#1d3347",
         "secondary-muted": "#263442",
         "accent-muted": "#352a45",
-        "warning-muted": "#3c3017",
+        "warning-muted": "#3a2f10",
         "error-muted": "#46201f",
         "success-muted": "#183422",
         "block-cursor-background": "#2c5f8a",
@@ -88,7 +88,7 @@ LIGHT = Theme(
     dark=False,
     primary="#0b62a8",
     secondary="#3d5a73",
-    accent="#6f3fb0",
+    accent="#6a2fb0",
     warning="#8a5a00",
     error="#b3261e",
     success="#1e6b34",
@@ -102,7 +102,7 @@ LIGHT = Theme(
         "text-disabled": "#5b6670",
         "text-primary": "#0a5694",
         "text-secondary": "#38536b",
-        "text-accent": "#64379f",
+        "text-accent": "#5f2ba0",
         "text-warning": "#7a4f00",
         "text-error": "#a3211a",
         "text-success": "#1a5f2e",
@@ -111,7 +111,7 @@ LIGHT = Theme(
         "primary-muted": "#dbe8f4",
         "secondary-muted": "#dfe6ec",
         "accent-muted": "#e9e0f5",
-        "warning-muted": "#f6ead0",
+        "warning-muted": "#f8eed2",
         "error-muted": "#f9e0de",
         "success-muted": "#dcefe1",
         "block-cursor-background": "#0b62a8",
