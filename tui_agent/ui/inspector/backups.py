@@ -96,7 +96,7 @@ class Differences:
         """The figures, in words."""
         if not len(self):
             return f"the same {self.both:,} messages as now"
-        return f"only here {len(self.gone):,} messages (-), only now {len(self.new):,} (+), in both {self.both:,}"
+        return f"messages only here (-): {len(self.gone):,}, only now (+): {len(self.new):,}, in both: {self.both:,}"
 
 
 def _is_message(record: Record) -> bool:
@@ -155,9 +155,16 @@ class Backups(Tab):
         self._backups: Sequence[Backup] = ()
 
     def columns(self) -> Sequence[Column]:
-        name = Column("file", 4 if self.narrow else 16)
-        when = Column("when", 6 if self.narrow else 12)
-        return (name, Column("before"), when, Column("size", 6, "right"), Column("tokens", 8, "right"))
+        size = Column("size", 6, "right")
+        if self.narrow:
+            return (Column("", 3, "right"), Column("before"), Column("when", 6), size)
+        return (
+            Column("file", 16),
+            Column("before"),
+            Column("when", 12),
+            size,
+            Column("tokens", 8, "right"),
+        )
 
     def __len__(self) -> int:
         return len(self._backups)
@@ -210,6 +217,8 @@ class Backups(Tab):
             self._tell(opened, backup, ["its file is no longer kept: it can be neither shown nor restored"])
             return
         facts = [cause(backup)]
+        if backup.tokens is not None:
+            facts.append(f"{words.tokens(backup.tokens)} tokens")
         past = await self.context.backup(backup.name)
         opened.preview.load(past.history, past.checkpoints())
         self._tell(opened, backup, facts)

@@ -182,7 +182,7 @@ class Checkpoints(Tab):
     def keys(self) -> Sequence[Key]:
         made = [Key("Enter", "go back there", "choose")] if self.writable else []
         if len(self._points) > len(self._turns):
-            made += [Key("Space", "steps", "fold"), Key("s", "all steps", "fold_all", rank=2)]
+            made += [Key("Space", "steps", "fold"), Key("s", "all steps", "fold_all", rank=3)]
         return [*made, Key("/", "filter", "filter")]
 
     def action_fold(self) -> None:

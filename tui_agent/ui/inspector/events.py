@@ -38,9 +38,7 @@ def told(event: Mapping[str, Any]) -> str:
             return f"turn {event.get('number')}, {_number(event.get('prompt'))} characters"
         case "turn_ended":
             error = f": {event['error']}" if event.get("error") else ""
-            return (
-                f"{event.get('reason')}{error}, {event.get('steps')} steps, {_seconds(event.get('seconds'))}"
-            )
+            return f"{event.get('reason')}{error}, {_steps(event.get('steps'))}, {_seconds(event.get('seconds'))}"
         case "step_started":
             return f"step {event.get('step')}"
         case "weighed":
@@ -93,6 +91,10 @@ def _plainly(fields: Mapping[str, Any]) -> str:
 
 def _number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else "?"
+
+
+def _steps(value: object) -> str:
+    return f"{value} step{'' if value == 1 else 's'}"
 
 
 def _seconds(value: object) -> str:

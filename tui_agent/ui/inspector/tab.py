@@ -264,6 +264,7 @@ class Tab(Vertical):
         detail.display = not detail.display
         if detail.display:
             self.open(index)
+        self.post_message(self.KeysChanged())
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         event.stop()
@@ -279,6 +280,7 @@ class Tab(Vertical):
         """Close what is open, then the filter; else leave it to the screen."""
         if self.detail_open:
             self.query_one(".detail").display = False
+            self.post_message(self.KeysChanged())
         elif self._filter.display:
             self.unfilter()
         else:

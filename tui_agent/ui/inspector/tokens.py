@@ -35,7 +35,7 @@ _REQUESTS = 8
 """Requests that are listed."""
 _REST = 12
 """After adding up nothing is added up for so many times as long as it took."""
-_BAR, _NARROW_BAR = 16, 6
+_BAR, _NARROW_BAR = 16, 5
 """Cells of a bar."""
 
 
@@ -124,11 +124,21 @@ class TokenFigures(Tab):
         found = await added_up(self.context, self.around.lacking)
         self._not_before = perf_counter() + _REST * (perf_counter() - began)
         self._added = found
-        self._lines = list(self._told(found))
-        self.rows.show(self.cells, len(self._lines))
-        self._say()
+        self._tell()
         if self._total != found.total:
             self.follow()
+
+    def _tell(self) -> None:
+        if self._added is not None:
+            self._lines = list(self._told(self._added))
+            self.rows.show(self.cells, len(self._lines))
+            self._say()
+
+    def on_resize(self) -> None:
+        was = self.narrow
+        super().on_resize()
+        if was != self.narrow:
+            self._tell()
 
     @property
     def _total(self) -> int:
@@ -138,7 +148,7 @@ class TokenFigures(Tab):
         if self._added is None:
             return
         total = self._total
-        parts = [f"{self._added.filling.total:,} items {self._added.unattributed:+,} unattributed"]
+        parts = [f"{self._added.filling.total:,} in items {self._added.unattributed:+,} unattributed"]
         if total != self._added.total:
             parts.append(f"{total - self._added.total:+,} since")
         self.say(Content(f"{' '.join(parts)} = {words.number(total, self._mark)}"))
@@ -167,8 +177,7 @@ class TokenFigures(Tab):
             yield _text(
                 f"{left:,} until the window is full" if left >= 0 else f"{-left:,} more than the window takes"
             )
-            yield _text("nothing is shortened by itself: undo, go back,", quiet=True)
-            yield _text("clear, or leave records out to make room", quiet=True)
+            yield _text("nothing is shortened by itself", quiet=True)
         else:
             yield _text(f"{words.number(total, mark)} tokens")
         if weight.exact:
@@ -182,14 +191,14 @@ class TokenFigures(Tab):
         yield _title("how sure")
         by_mark = found.filling.by_mark
         for mark, said in (
-            ("exact", "exact: counted by the endpoint"),
-            ("reconciled", "reconciled: shares of exact sums"),
+            ("exact", "exact, by the endpoint"),
+            ("reconciled", "shares of exact sums"),
             ("estimated", "estimated by length"),
         ):
             if by_mark[mark]:  # type: ignore[index]
                 yield _figure(words.number(by_mark[mark], mark), said)  # type: ignore[index]
         if found.unattributed:
-            yield _figure(f"{found.unattributed:+,}", "unattributed: in no item")
+            yield _figure(f"{found.unattributed:+,}", "unattributed, in no item")
 
     def _what_fills(self, found: Sum) -> Iterator[Line]:
         shares = found.filling.shares
@@ -216,7 +225,7 @@ class TokenFigures(Tab):
         usages = self.context.usages()
         if not len(usages):
             return
-        yield _title("last requests: read from and written to the cache")
+        yield _title("last requests, with the cache")
         for usage in reversed(usages[max(0, len(usages) - _REQUESTS) :]):
             yield _figure(_number(usage, "token_count"), _request_words(usage))
 
@@ -253,17 +262,15 @@ def _figure(number: str, said: str | Content, record: str = "") -> Line:
 
 
 def _request_words(usage: Mapping[str, Any]) -> str:
-    at = words.clock(usage.get("at"), short=True) if isinstance(usage.get("at"), str) else ""
-    read, written = _number(usage, "cache_read"), _number(usage, "cache_write")
     parts = [
-        at,
-        f"read {read}",
-        f"written {written}",
-        f"new {_number(usage, 'input')}",
-        f"answer {_number(usage, 'output')}",
-        "" if usage.get("exact", True) else "(estimated)",
+        f"{_number(usage, 'cache_read')} read",
+        f"{_number(usage, 'cache_write')} written",
+        f"{_number(usage, 'input')} new",
+        f"{_number(usage, 'output')} answer",
+        "" if usage.get("exact", True) else "estimated",
+        words.clock(usage["at"], short=True) if isinstance(usage.get("at"), str) else "",
     ]
-    return "  ".join(filter(None, parts))
+    return ", ".join(filter(None, parts))
 
 
 def _number(usage: Mapping[str, Any], key: str) -> str:
