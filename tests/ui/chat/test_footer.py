@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.ui.stage import stage
 from tui_agent.ui.footer import MOST, Entry, fitting, line, rows
 
 ENTRIES = [
@@ -42,3 +45,13 @@ def test_letters_break_into_rows_between_entries() -> None:
     made = rows([Entry(letter, "some words", "") for letter in "abcdefghij"], 40)
     assert len(made) == 5
     assert all(sum(entry.cells + 2 for entry in row) <= 40 for row in made)
+
+
+async def test_after_the_leader_key_every_letter_is_there_to_read(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.press("ctrl+x")
+        await made.settle()
+        letters = made.chat.letters()
+        assert len(letters) > 12
+        assert [entry.words for entry in letters if f"{entry.key} {entry.words}" not in made.text] == []
+        assert made.chat.transcript.size.height >= 8
