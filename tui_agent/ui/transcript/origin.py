@@ -84,12 +84,16 @@ def whole_origin(section: int, start: int, stop: int, size: int) -> Origin:
     return Origin(section, start, stop, (Run(0, size, start, stop),), start, stop, start, start)
 
 
-def aligned(shown: str, raw: str, start: int, at: int = 0) -> Iterator[Run]:
-    """The runs of foreign text after `literal.visible` and the expansion of tabs."""
+def aligned(shown: str, raw: str, start: int, at: int = 0, *, stops: bool = True) -> Iterator[Run]:
+    """The runs of foreign text after `literal.visible` and the expansion of tabs.
+
+    `stops`: tabs go to every fourth character; else each of them is four blanks.
+    """
     if len(shown) == len(raw):
-        yield Run(at, len(shown), start, start + len(raw))
+        if shown:
+            yield Run(at, len(shown), start, start + len(raw))
         return
-    i = j = 0
+    i = j = columns = counted = 0
     while i < len(shown) and j < len(raw):
         same = 0
         while i + same < len(shown) and j + same < len(raw) and _same(shown[i + same], raw[j + same]):
@@ -98,7 +102,9 @@ def aligned(shown: str, raw: str, start: int, at: int = 0) -> Iterator[Run]:
             yield Run(at + i, same, start + j, start + j + same)
             i, j = i + same, j + same
         elif raw[j] == "\t":
-            width = _TAB - i % _TAB
+            columns += j - counted
+            width = _TAB - columns % _TAB if stops else _TAB
+            columns, counted = columns + width, j + 1
             yield Run(at + i, width, start + j, start + j + 1)
             i, j = i + width, j + 1
         elif sign := _SIGN.match(shown, i):
@@ -204,9 +210,24 @@ class Source:
             written = token.content.replace("|", "\\|")
             place = line.find(written, cursor)
             column = place if place >= 0 else cursor
-            found.append(list(self._placed(token, shown, [column])))
+            found.append(list(self._placed(token, shown, [column], escaped="\\|" in line)))
             cursor = column + len(written)
+        if found:
+            found[-1] += self._beyond(tokens[-1], cells[-1], cursor)
         return found
+
+    def _beyond(self, token: Token, shown: str, cursor: int) -> Iterator[Run]:
+        """The runs of cells beyond the last column, which are shown in it, each after a bar."""
+        line, start = self._line(_range(token)[0])
+        edges = token.meta.get("edges", ())
+        at = edges[-1] if edges else 0
+        for cell in shown[at:].split(" | ")[1:]:
+            at += len(" | ")
+            place = line.find(cell, cursor)
+            if cell and place >= 0:
+                yield Run(at, len(cell), start + place, start + place + len(cell))
+                cursor = place + len(cell)
+            at += len(cell)
 
     def row_line(self, token: Token, runs: Sequence[Run], below: int = 0) -> Origin:
         """The origin of a line of a table: of the row of this cell, or of a line `below` it."""
@@ -240,24 +261,25 @@ class Source:
             origins[-1] = origins[-1]._replace(stop=self._end(end - 1))
         return origins
 
-    def _placed(self, token: Token, shown: str, columns: Sequence[int]) -> Iterator[Run]:
-        """The runs of an inline token, placed in the source; `columns`: where each line of its content stands."""
+    def _placed(
+        self, token: Token, shown: str, columns: Sequence[int], *, escaped: bool = False
+    ) -> Iterator[Run]:
+        """The runs of an inline token, placed in the source; `columns`: where each line of its content stands.
+
+        `escaped`: its pipes are written with a backslash.
+        """
         first, content = _range(token)[0], token.content
         bases, at = [], 0
         for number, line in enumerate(content.split("\n")):
             column = columns[min(number, len(columns) - 1)]
             bases.append((at, self._line(first + number)[1] + column))
             at += len(line) + 1
-        cell = len(columns) == 1 and "|" in content
         for run in _inline_runs(token, shown):
             start, stop = (_base(bases, place) for place in (run.start, run.stop))
-            if cell and self._escapes(first):
+            if escaped:
                 start += content.count("|", 0, run.start)
                 stop += content.count("|", 0, run.stop)
             yield Run(run.at, run.size, start, stop)
-
-    def _escapes(self, number: int) -> bool:
-        return "\\|" in self._line(number)[0]
 
 
 def _range(token: Token) -> tuple[int, int]:
@@ -292,7 +314,7 @@ def _inline_runs(token: Token, shown: str) -> Iterator[Run]:
                 ticks = re.compile(rf"(?<!`){child.markup}(?!`)").search(content, start)
                 end = ticks.start() if ticks is not None else len(content)
                 lead = int(end - start == len(child.content) + 2)
-                yield from aligned(piece, child.content, start + lead, at)
+                yield from aligned(piece, child.content, start + lead, at, stops=False)
                 place = end + len(child.markup)
             case "softbreak" | "hardbreak":
                 line = content.find("\n", place) + 1
@@ -324,7 +346,7 @@ def _inline_runs(token: Token, shown: str) -> Iterator[Run]:
 def _text(piece: str, raw: str, content: str, place: int, at: int) -> tuple[list[Run], int]:
     """The runs of words, and where they end in the content; escapes and entities in them are written longer."""
     if content.startswith(raw, place):
-        return list(aligned(piece, raw, place, at)), place + len(raw)
+        return list(aligned(piece, raw, place, at, stops=False)), place + len(raw)
     runs: list[Run] = []
     start, i = place, 0
     while i < len(raw) and place < len(content):
