@@ -205,3 +205,61 @@ async def test_a_request_that_does_not_fit_names_the_ways_out(tmp_path: Path) ->
             await _say(made, "a question", "/revert")
             await _idle(made)
             await _say(made, "another", "Shorter is fine.")
+
+
+async def test_another_session_a_new_one_and_back_with_the_real_engine(tmp_path: Path) -> None:
+    workspace = tmp_path / "shop"
+    async with opened(workspace) as made:
+        await _say(made, "hello", "> hello")
+        await _idle(made)
+        first = made.chat.session
+        assert first is not None
+        await made.type("half a thought")
+        await made.press("ctrl+x", "n")
+        await made.until(
+            lambda: made.chat.session is not None and made.chat.session is not first, "a new one"
+        )
+        await made.until(lambda: "ready" in made.lines[0])
+        assert "> hello" not in made.text
+        assert made.chat.composer.text == ""
+        assert not first.folder.lock_path.read_bytes(), "the old one's log is given back"
+        await _say(made, "good day", "> good day")
+        await _idle(made)
+        second = made.chat.session
+        assert second is not None
+        await made.press("f4")
+        await made.until(lambda: "hello" in made.text and "open" in made.text)
+        await made.press("down", "enter")
+        await made.until(
+            lambda: made.chat.session is not None and made.chat.session.id == first.id, "the first"
+        )
+        await made.until(lambda: "> hello" in made.text)
+        assert made.chat.composer.text == "half a thought"
+        await made.press("ctrl+c")
+        await made.type("/resume good")
+        await made.press("enter")
+        await made.until(lambda: made.chat.session is not None and made.chat.session.id == second.id)
+        await made.app.action_quit()
+        assert f"--resume {second.id}" in made.app.farewell
+        assert first.id not in made.app.farewell
+
+
+async def test_a_running_turn_is_stopped_only_when_told_and_what_waits_stays_with_it(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        hold = Hold()
+        server.script(Reply.text("one two three").holding(hold, after=1))
+        async with opened(tmp_path / "shop", _served(server, tmp_path)) as made:
+            await _say(made, "hello", "> hello")
+            await made.until(lambda: "stop" in made.lines[-1] and len(server.requests) == 1)
+            await made.type("and then this")
+            await made.press("enter")
+            await made.until(lambda: "waits" in made.text)
+            first = made.chat.session
+            assert first is not None
+            await made.press("ctrl+x", "n")
+            await made.until(lambda: "the model is still working" in made.text)
+            if not made.chat.dock.has_keys:
+                await made.press("tab")
+            await made.press("down", "down", "enter")
+            await made.until(lambda: made.chat.session is not None and made.chat.session is not first)
+            assert b"and then this" in first.folder.draft_path.read_bytes()

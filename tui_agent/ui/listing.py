@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
     from tui_agent.ui.bindings import Keys
 
+_MOVES = {"up": "step(-1)", "down": "step(1)", "pageup": "page(-1)", "pagedown": "page(1)"}
+"""Keys that move the cursor of the list from within the filter."""
+
 
 class Listing(Over):
     """A list over the chat. `title` stands in its first line, `empty` where there are no rows."""
@@ -228,6 +231,10 @@ class Listing(Over):
 
     def on_key(self, event: events.Key) -> None:
         """A letter of `offered`; what `Over` does with other keys comes after this."""
+        if self.focused is self.words and event.key in _MOVES:
+            event.stop()
+            self.call_later(self.rows.run_action, _MOVES[event.key])
+            return
         if not isinstance(self.focused, Input):
             for key in self.offered():
                 if event.character == key.key and event.is_printable:
