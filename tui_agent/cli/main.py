@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import gc
 import io
 import os
 import sys
@@ -143,13 +144,36 @@ def _workspace(place: str | None) -> Path:
 
 def _talk(options: argparse.Namespace, workspace: Path) -> int:
     """The screen, or one prompt without it."""
-    from tui_agent.settings.load import load
-    from tui_agent.settings.schema import SettingsError
-
     if options.prompt is None:
         for name in ("output_format", "allow"):
             if getattr(options, name):
                 raise Usage(f"--{name.replace('_', '-')} goes with -p PROMPT")
+    plain = options.plain or _is_dumb()
+    tour = options.demo and options.dir is None and options.prompt is None and not plain
+    tour = tour and not options.resume_latest and options.resume is None and sys.stdin.isatty()
+    if tour and sys.stdout.isatty():
+        return _tour(options)
+    return _talk_in(options, workspace)
+
+
+def _tour(options: argparse.Namespace) -> int:
+    """The guided demo, in a scratch folder that holds all it makes."""
+    from tui_agent.ui.tour import scratch
+
+    try:
+        made = scratch()
+    except OSError as error:
+        raise Failed(f"no scratch folder for the demo: {error.filename}: {error.strerror}") from error
+    code = _talk_in(options, made.workspace, tour=True)
+    sys.stdout.write(f"The demo's files, settings and session are in {made.root}; remove it when you like.\n")
+    sys.stdout.write("To work on something of yours: tui-agent, in its folder.\n")
+    return code
+
+
+def _talk_in(options: argparse.Namespace, workspace: Path, **how: bool) -> int:
+    from tui_agent.settings.load import load
+    from tui_agent.settings.rules import SettingsError
+
     try:
         settings = load()
         settings.find_profile(options.profile)
@@ -163,6 +187,7 @@ def _talk(options: argparse.Namespace, workspace: Path) -> int:
     if not options.plain and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Usage("the screen needs a terminal; without one use -p PROMPT, or --plain")
     return _runner(plain=options.plain or _is_dumb())(
+        **how,
         workspace=workspace,
         settings=settings,
         resume=resume,
@@ -183,6 +208,7 @@ def _runner(*, plain: bool) -> Callable[..., int]:
         from tui_agent.ui import plain as lines
 
         return lines.run
+    gc.disable()  # a tenth of the time to the first frame; on again when the session is open
     from tui_agent.ui import app
 
     return app.run
@@ -236,7 +262,11 @@ def _talk_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="no screen: labelled lines and numbered answers, for screen readers and braille",
     )
-    parser.add_argument("--demo", action="store_true", help="the offline demo model answers (no AI)")
+    parser.add_argument(
+        "--demo",
+        action="store_true",
+        help="the offline demo model answers (no AI); without DIR: a guided tour in a scratch folder",
+    )
     parser.add_argument(
         "--output-format",
         choices=("text", "json", "stream-json"),

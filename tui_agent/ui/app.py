@@ -25,6 +25,7 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui.attention import Attention, title
+from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
 from tui_agent.ui.farewell import Totals, farewell
 from tui_agent.ui.over import Over
@@ -124,6 +125,11 @@ class TuiAgent(Switching):
         finally:
             _collect_again()
         await self._chat.attach(self.session)
+        if self.wanted.tour:
+            self.wanted = replace(self.wanted, tour=False)
+            from tui_agent.ui.tour import WORDS, Tour  # not needed before the first frame
+
+            await self._chat.begin_tour(Tour(self._chat), Prompt(WORDS))
         self._settled = True
         self._listening.set()
         self._tell_terminal()
@@ -314,9 +320,15 @@ def _collect_again() -> None:
 
 def run_inspector(path: Path) -> int:
     """Show any context.jsonl, or the one in a folder, without writing anything; returns the exit code."""
+    from tui_agent.settings.load import load
+    from tui_agent.settings.rules import SettingsError
     from tui_agent.ui.inspect import LogApp, read_with_engine
 
-    app = LogApp(path, style_sheets(), read=read_with_engine)
+    try:
+        settings = load()
+    except SettingsError:
+        settings = None  # a log can be looked at while they are mended
+    app = LogApp(path, style_sheets(), read=read_with_engine, settings=settings)
     code = app.run()
     return code if code is not None else (app.return_code or 0)
 
@@ -329,11 +341,12 @@ def run(
     profile: str | None = None,
     demo: bool = False,
     append_system: str = "",
+    tour: bool = False,
 ) -> int:
     """Run the screen until it is left; returns the exit code. On the way out the resume command is printed."""
     register_keys()
-    app = TuiAgent(Wanted(workspace, resume, profile, demo, append_system), settings)
+    app = TuiAgent(Wanted(workspace, resume, profile, demo, append_system, tour), settings)
     code = app.run()
-    if app.farewell:
+    if app.farewell and not tour:
         sys.stdout.write(app.farewell)
     return code if code is not None else (app.return_code or 0)

@@ -236,7 +236,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "inspect",
         "inspect",
-        "records, checkpoints and backups of this session",
+        "records, checkpoints, backups, tokens and events of this session",
         "Places",
         letter="i",
         keys=("f3",),
@@ -281,6 +281,22 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("theme", "theme", "other colours, shown while you choose", "Places", letter="t", slash="theme"),
     Action(
+        "inspect.tab",
+        "tab",
+        "in the inspector: the tab before or after",
+        "Places",
+        keys=("left", "right"),
+        fixed=True,
+    ),
+    Action(
+        "inspect.page",
+        "page",
+        "in the inspector: page the opened row, else the list (PgUp and PgDn belong to the chat)",
+        "Places",
+        keys=("ctrl+u", "ctrl+d"),
+        fixed=True,
+    ),
+    Action(
         "card",
         "next card",
         "go to the next card that waits (Tab too, while the composer is empty)",
@@ -301,6 +317,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("card.no", "no", "no", "Cards", keys=("n",), fixed=True),
     Action("card.tell", "tell why", "no, and tell the model why", "Cards", keys=("t",), fixed=True),
     Action("card.edit", "edit first", "change the command first", "Cards", keys=("e",), fixed=True),
+    Action("tour", "end the tour", "end the guided demo; the session goes on", "Program", letter=".", slash="tour"),
     Action("commands", "commands", "find a command", "Program", letter="p", keys=("ctrl+p",)),
     Action(
         "help",

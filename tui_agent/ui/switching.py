@@ -45,6 +45,7 @@ class Wanted(Struct, frozen=True):
     profile: str | None = None
     demo: bool = False
     append_system: str = ""
+    tour: bool = False
 
 
 class Step(Struct, frozen=True):

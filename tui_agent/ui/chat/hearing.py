@@ -91,3 +91,5 @@ class Hearing:
             screen.panel.heard()
         if isinstance(event, said.TurnStarted):
             screen.show_keys()
+        if screen.guide is not None:
+            screen.guide.heard(event)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from tui_agent.agent.session import Session
     from tui_agent.events import Emit, Event, Rotated
     from tui_agent.ui import bindings
+    from tui_agent.ui.chat.attachments import Prompt
+    from tui_agent.ui.tour import Tour
     from tui_agent.ui.transcript.view import Transcript
 
 _IDLE = 1.0
@@ -75,6 +77,8 @@ class ChatScreen(Writing):
         self.key_line = footer.KeyLine(id="keys")
         self._workspace = workspace
         self._hearing = Hearing(self)
+        self.guide: Tour | None = None
+        """The guided demo, while it is on."""
         self._own: dict[str, Callable[[str], None]] = {}
         self.ended = ""
         """How the last turn ended."""
@@ -82,6 +86,7 @@ class ChatScreen(Writing):
             "card": self._next_card,
             "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
             "todo": self._toggle_todo,
+            "tour": self._end_tour,
         }
 
     def compose(self) -> ComposeResult:
@@ -227,6 +232,26 @@ class ChatScreen(Writing):
         self.tell_todo()
         self._fit()
 
+    # --- the guided demo
+
+    async def begin_tour(self, guide: Tour, first: Prompt) -> None:
+        """Guide through this session; `first` is put into the composer."""
+        self.guide = guide
+        if self.composer.is_blank:
+            self.composer.offer(first)
+        # outside of what a panel or the jump card may cover
+        await self.mount(guide, before=self.key_line)
+        self.show_keys()
+
+    async def _end_tour(self) -> None:
+        guide, self.guide = self.guide, None
+        if guide is None:
+            self.say("no tour is on; in a shell: tui-agent --demo")
+        else:
+            await guide.remove()
+            self.set_focus(self.composer)
+            self.show_keys()
+
     # --- other keys
 
     def on_key(self, event: events.Key) -> None:
@@ -267,6 +292,8 @@ class ChatScreen(Writing):
         """Show what can be pressed now, and share the rows out again."""
         if self.is_mounted:
             self.key_line.show(self._entries(), many=self.leading)
+            if self.guide is not None:
+                self.guide.look()
             self._fit()
 
     def _entries(self) -> list[footer.Entry]:
@@ -307,10 +334,14 @@ class ChatScreen(Writing):
         self.place()
         self._fit()
 
+    @property
+    def _guide_rows(self) -> int:
+        return self.guide.rows if self.guide is not None else 0
+
     def _fit(self) -> None:
         rows = layout.share(
             self.size.height,
-            fixed=2 + int(self.queue_line.display) + int(self.find_bar is not None),
+            fixed=2 + int(self.queue_line.display) + int(self.find_bar is not None) + self._guide_rows,
             card=self.dock.card is not None,
             answering=self.dock.has_keys,
             completing=self.completion.wanted_rows,
