@@ -9,6 +9,7 @@ from textual import events
 
 from tests.support.hostile import TEXTS, acts
 from tests.ui.stage import stage
+from tui_agent.events import TextDelta
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Word
 from tui_agent.ui.chat.history import Draft, append_history, write_draft
@@ -251,3 +252,15 @@ async def test_what_is_typed_while_the_session_opens_is_kept_on_disk(
         chat._keep = None
         await chat.offer_draft(made.session)
         await made.until(made.session.folder.draft_path.exists, "the draft")
+
+
+async def test_the_newest_line_stays_in_sight_while_the_composer_grows(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        made.session.begin()
+        made.session.emit(TextDelta("\n\n".join(f"line {number}" for number in range(60)) + " the end"))
+        made.session.end()
+        await made.until(lambda: "the end" in made.text)
+        for count in range(1, 4):
+            await made.press("ctrl+j")
+            await made.until(lambda count=count: made.chat.composer.size.height == count + 1)  # type: ignore[misc]
+            await made.until(lambda: "the end" in made.text, "the newest line")

@@ -260,8 +260,10 @@ class Sheet(ScrollView, can_focus=True):
         self.flush()
 
     def on_resize(self) -> None:
-        """Laid out with the next frame, not before it."""
+        """Laid out with the next frame, not before it; a change of height alone makes none by itself."""
         self._stale = True
+        if self._spot is not None:
+            self._soon()
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
