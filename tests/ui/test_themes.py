@@ -513,6 +513,21 @@ async def test_themes_are_shown_while_one_chooses_and_kept_by_enter(
         assert made.app.theme.startswith("own-mine-")
 
 
+async def test_opening_the_list_changes_nothing(tmp_path: Path) -> None:
+    async with stage(tmp_path, settings=Settings(theme="light")) as made:
+        place = await open_themes(made)
+        await made.settle()
+        assert place._list[place.rows.cursor].name == "light"
+        assert made.app.theme == themes.LIGHT_NAME
+        await made.press("up")
+        await made.until(lambda: made.app.theme == themes.DARK_NAME)
+        await made.press("f1")
+        await made.until(
+            lambda: isinstance(made.app.screen, Over) and not isinstance(made.app.screen, Listing)
+        )
+        assert made.app.theme == themes.LIGHT_NAME, "a theme that was only looked at is put back"
+
+
 async def test_a_theme_that_cannot_be_used_is_said_and_auto_stands_in(tmp_path: Path) -> None:
     async with stage(tmp_path, settings=Settings(theme="nowhere")) as made:
         await made.until(lambda: "theme 'nowhere'" in made.text)

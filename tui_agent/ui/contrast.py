@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,13 @@ class Weak:
     ground: str
     ratio: float
 
+    @property
+    def shown(self) -> str:
+        """The contrast with one decimal, never rounded up to what is enough."""
+        return f"{math.floor(self.ratio * 10) / 10:.1f}"
+
     def __str__(self) -> str:
-        return f"{self.text} on {self.ground} has {self.ratio:.1f} to 1"
+        return f"{self.text} on {self.ground} has {self.shown} to 1"
 
 
 def luminance(color: Color) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -12,18 +12,21 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
-from tui_agent.ui import footer, themes
+from tui_agent.settings.schema import Settings
+from tui_agent.ui import footer
 from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.tab import Around
+from tui_agent.ui.looks import AUTO, Looks
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path, PurePath
 
-    from textual.app import App, ComposeResult
+    from textual.app import ComposeResult
 
     from tui_agent.context import Context
+    from tui_agent.ui.answers import GroundTold
 
 
 class LogScreen(Screen[None]):
@@ -96,13 +99,23 @@ class LogApp(HostedApp):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(
-        self, path: Path, css: list[str | PurePath], *, read: Callable[[Path], Awaitable[Context]]
+        self,
+        path: Path,
+        css: list[str | PurePath],
+        *,
+        read: Callable[[Path], Awaitable[Context]],
+        settings: Settings | None = None,
     ) -> None:
-        super().__init__(css)
+        settings = settings or Settings()
+        super().__init__(css, keyboard=settings.terminal.keyboard)
         self._path = path
         self._read = read
         self._log_screen = LogScreen(path)
-        themes.register(cast("App[object]", self))
+        self._looks = Looks(self, settings)
+        self.asks_ground = settings.theme == AUTO
+
+    def on_ground_told(self, event: GroundTold) -> None:
+        self._looks.ground_told(dark=event.dark)
 
     def get_default_screen(self) -> Screen[Any]:
         return self._log_screen

@@ -121,8 +121,9 @@ class ThemeScreen(Listing):
         return [Key("r", "read again", "again")]
 
     def moved(self, index: int) -> None:
-        if index >= 0:
-            self._try(self._list[index])
+        # where the cursor is by now: this may tell of where it was when the list was read
+        if 0 <= self.rows.cursor < len(self._list):
+            self._try(self._list[self.rows.cursor])
 
     def _try(self, row: Row) -> bool:
         try:
@@ -166,4 +167,4 @@ def _reads(theme: Theme) -> str:
     if theme.ansi:
         return "the terminal's palette"
     found = weak(theme)
-    return f"a text with {found[0].ratio:.1f} to 1" if found else _READABLE
+    return f"a text with {found[0].shown} to 1" if found else _READABLE
