@@ -26,7 +26,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def test_the_screen_opens_on_a_terminal_and_closes(shop: Path) -> None:
-    with terminal.run("--demo", cwd=shop) as screen:
+    with terminal.run(".", "--demo", cwd=shop) as screen:
         screen.until(ALTERNATE_SCREEN, b"demo model")
         screen.press(CTRL_Q)
         assert screen.end() == 0

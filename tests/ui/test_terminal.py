@@ -90,7 +90,7 @@ class Program:
         if self.pid == 0:
             os.chdir(workspace)
             os.environ["TERM"] = "xterm-256color"
-            os.execv(sys.executable, [sys.executable, "-m", "tui_agent", "--demo"])
+            os.execv(sys.executable, [sys.executable, "-m", "tui_agent", ".", "--demo"])
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def until(self, words: bytes) -> None:

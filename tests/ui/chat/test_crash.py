@@ -59,7 +59,7 @@ def test_draft_and_queue_are_offered_again_after_a_kill(tmp_path: Path, home: Pa
 
 def test_words_of_a_session_in_which_nothing_was_said_outlive_a_kill(tmp_path: Path, home: Path) -> None:
     (shop := tmp_path / "shop").mkdir()
-    with terminal.run("--demo", cwd=shop) as run:
+    with terminal.run(".", "--demo", cwd=shop) as run:
         run.until(b"ready")
         run.press(b"half a thought")
         wait(lambda: [draft for draft in drafts(home) if draft["draft"] == "half a thought"], "the draft")
