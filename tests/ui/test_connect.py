@@ -325,3 +325,15 @@ async def test_the_demo_is_one_enter_away(tmp_path: Path) -> None:
         await made.press("enter")
         await made.until(lambda: made.app.screen is made.chat)
         assert made.app.session is not None and made.app.session.demo and not file.exists()
+
+
+async def test_without_a_key_it_opens_on_the_demo_and_says_how_to_connect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TUI_AGENT_HOME", str(tmp_path / "home"))
+    app = TuiAgent(Wanted(tmp_path), load(tmp_path / "settings.toml"))
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        made = Stage(app, pilot)
+        await made.until(lambda: "no key for https://api.anthropic.com" in made.text)
+        assert "/connect connects a model" in said(made) and "demo model - no AI" in made.lines[0]
+        await app.action_quit()
