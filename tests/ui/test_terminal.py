@@ -155,7 +155,7 @@ def test_a_terminal_that_goes_away_ends_the_program_with_its_session_closed(
     status = program.ended(read=False)
     assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
     drafts = list(home.rglob("draft.json"))
-    assert [draft.read_text() for draft in drafts] == ['{"text": "half a thought", "queue": []}']
+    assert [draft.read_text() for draft in drafts] == ['{"draft": "half a thought", "queue": []}']
 
 
 def test_a_program_that_is_told_to_end_closes_its_session_and_gives_the_terminal_back(
