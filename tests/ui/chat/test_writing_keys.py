@@ -1,0 +1,151 @@
+"""Keys and characters: what a terminal's user expects of them while writing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from textual import events
+
+from tests.ui.stage import stage
+from tui_agent.ui.bindings import ACTIONS
+from tui_agent.ui.chat.files import Files
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        (["ctrl+left", "X"], "one two Xthree"),
+        (["home", "ctrl+right", "X"], "oneX two three"),
+        (["ctrl+a", "X"], "Xone two three"),
+        (["home", "ctrl+e", "X"], "one two threeX"),
+        (["ctrl+w", "X"], "one two X"),
+        (["alt+backspace", "X"], "one two X"),
+        (["ctrl+u", "X"], "X"),
+        (["ctrl+left", "ctrl+u", "X"], "Xthree"),
+        (["ctrl+left", "ctrl+k", "X"], "one two X"),
+        (["home", "alt+d", "X"], "X two three"),
+        (["home", "ctrl+d", "X"], "Xne two three"),
+        (["ctrl+w", "ctrl+underscore", "X"], "one two threeX"),
+        (["ctrl+w", "ctrl+underscore", "ctrl+y", "X"], "one two X"),
+    ],
+)
+async def test_an_editing_key_does_what_it_does_in_a_shell(
+    keys: list[str], text: str, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("one two three")
+        await made.settle()
+        for key in keys:
+            await made.press(key)
+            await made.settle()
+        assert made.chat.composer.text == text
+
+
+def test_the_help_names_every_editing_key_and_no_action_takes_one() -> None:
+    fixed = {key for action in ACTIONS if action.fixed for key in action.keys}
+    assert {
+        "ctrl+left",
+        "ctrl+right",
+        "ctrl+w",
+        "ctrl+u",
+        "ctrl+k",
+        "ctrl+underscore",
+        "home",
+        "end",
+    } <= fixed
+    editing = {"ctrl+a", "ctrl+d", "alt+backspace", "alt+d", *fixed}
+    assert not editing & {key for action in ACTIONS if not action.fixed for key in action.keys}
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("e\u0301", "\u00e9"),
+        ("x\u0301", "x\u0301"),
+        ("\u2764\ufe0f!", "\u2764!"),
+        ("\U0001f44d\U0001f3fd!", "\U0001f44d!"),
+        ("\u65e5\u672c\u8a9e", "\u65e5\u672c\u8a9e"),
+        ("\u05e9\u05dc\u05d5\u05dd abc", "\u05e9\u05dc\u05d5\u05dd abc"),
+    ],
+)
+async def test_typed_characters_are_as_wide_as_every_terminal_shows_them(
+    typed: str, shown: str, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        for character in typed:
+            made.app.post_message(events.Key(character, character))
+        await made.until(lambda: made.chat.composer.text == shown)
+        await made.press("backspace")
+        await made.until(lambda: made.chat.composer.text == shown[:-1])
+
+
+async def test_every_place_gives_printable_keys_to_the_composer(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        made.chat.set_focus(made.chat.transcript)
+        await made.type("\u65e5\u672c")
+        await made.until(lambda: made.chat.composer.text == "\u65e5\u672c")
+
+
+async def test_a_name_typed_in_one_burst_with_enter_does_what_it_says(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        for character in "/redo":
+            made.app.post_message(events.Key("slash" if character == "/" else character, character))
+        made.app.post_message(events.Key("enter", "\r"))
+        await made.until(lambda: made.session.performed)
+        assert made.session.performed == [("redo",)]
+        await made.settle()
+        assert not made.chat.completion.display, "no list is left behind"
+
+
+async def test_how_a_command_is_used_is_shown_while_its_argument_is_written(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("/rewind 3")
+        await made.until(lambda: "/revert CHECKPOINT" in made.text, "the usage")
+        await made.press("enter")
+        await made.until(lambda: made.session.performed)
+        assert made.session.performed == [("rewind", "3")]
+
+
+async def test_a_workspace_that_takes_long_to_list_holds_no_key_up(tmp_path: Path) -> None:
+    go_on = Event()
+
+    def walk(root: Path) -> Iterator[Path]:
+        go_on.wait(20)
+        yield from (root / "src" / f"module_{number}.py" for number in range(50_000))
+
+    try:
+        async with stage(tmp_path) as made:
+            made.chat._files = Files(made.app.wanted.workspace, walk)
+            await made.type("see @mod")
+            await made.type("ule_49999")
+            assert made.chat.composer.text == "see @module_49999"
+            assert not made.chat.completion.is_open
+            go_on.set()
+            await made.until(lambda: made.chat.completion.is_open, "the files")
+            assert "src/module_49999.py" in made.text
+    finally:
+        go_on.set()
+
+
+async def test_a_list_of_files_that_comes_after_the_words_were_sent_is_not_shown(tmp_path: Path) -> None:
+    go_on = Event()
+
+    def walk(root: Path) -> Iterator[Path]:
+        go_on.wait(20)
+        yield root / "x.py"
+
+    try:
+        async with stage(tmp_path) as made:
+            made.chat._files = Files(made.app.wanted.workspace, walk)
+            await made.type("@x")
+            await made.press("enter")
+            await made.until(lambda: made.session.submitted)
+            go_on.set()
+            await made.chat._files.match("x")
+            await made.settle()
+            assert not made.chat.completion.display
+    finally:
+        go_on.set()
