@@ -134,3 +134,10 @@ def test_what_is_no_draft_is_an_empty_one(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "draft.json"
     path.write_bytes(data)
     assert not read_draft(path)
+
+
+def test_a_draft_of_the_first_version_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "draft.json"
+    path.write_text('{"text": "half", "queue": ["whole"]}')
+    draft = read_draft(path)
+    assert (draft.prompt.text, [prompt.text for prompt in draft.queue]) == ("half", ["whole"])

@@ -166,7 +166,8 @@ def read_draft(path: Path) -> Draft:
         return Draft()
     queue = found.get("queue")
     waited = map(from_json, queue) if isinstance(queue, list) else ()
-    return Draft(from_json(found.get("draft")) or Prompt(), tuple(filter(None, waited)))
+    words = found.get("draft", found.get("text"))  # drafts of version 0.1 say "text"
+    return Draft(from_json(words) or Prompt(), tuple(filter(None, waited)))
 
 
 def write_draft(path: Path, draft: Draft) -> None:
