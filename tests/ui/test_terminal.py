@@ -165,3 +165,23 @@ def test_a_program_that_is_told_to_end_closes_its_session_and_gives_the_terminal
     os.kill(program.pid, signal.SIGTERM)
     assert os.waitstatus_to_exitcode(program.ended()) == 128 + signal.SIGTERM
     assert b"\x1b[?1049l" in program.seen
+
+
+def test_the_mouse_is_left_to_the_terminal_until_it_is_taken_back_also_over_a_suspend(
+    program: Program,
+) -> None:
+    program.until(b"ready")
+    program.until(b"\x1b[?1003h")
+    program.write(b"\x18s")
+    program.until(b"\x1b[?1003l")
+    program.seen = b""
+    os.kill(program.pid, signal.SIGTSTP)
+    program.until(b"\x1b[?1049l")
+    assert os.WIFSTOPPED(os.waitpid(program.pid, os.WUNTRACED)[1])
+    program.seen = b""
+    os.kill(program.pid, signal.SIGCONT)
+    program.until(b"\x1b[?1049h")
+    program.until(b"ready")
+    assert b"\x1b[?1003h" not in program.seen
+    program.write(b"\x18s")
+    program.until(b"\x1b[?1003h")

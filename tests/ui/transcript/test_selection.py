@@ -287,6 +287,23 @@ async def test_a_drag_beyond_the_top_scrolls_and_selects() -> None:
         assert len(lines) > 30
 
 
+async def test_the_wheel_takes_a_drag_along() -> None:
+    async with running(60, 10, glyphs=ASCII) as host:
+        await shows(host, answer("\n\n".join(f"line {number}" for number in range(100))))
+        host.transcript.action_scroll_home()
+        await host.pilot.pause()
+        await drag(host, (2, 0), (5, 4), release=False)
+        for _ in range(4):
+            wheel = events.MouseScrollDown(None, 5, 4, 0, 0, 0, False, False, False, 5, 4)
+            host.app.screen._forward_event(wheel)
+            await host.pilot.pause()
+        assert host.transcript.scroll_y > 4
+        text = await host.transcript.selected_text()
+        assert text.startswith("line 0\n\nline 1\n\n")
+        assert len(text.split("\n\n")) == 1 + (round(host.transcript.scroll_y) + 4) // 2
+        await host.pilot.mouse_up(host.transcript, offset=(5, 4))
+
+
 async def test_a_drag_that_ends_outside_ends_at_the_nearest_character_on_the_screen() -> None:
     async with running(60, 30, glyphs=ASCII) as host:
         await shows(host, words("a"), answer("one\n\ntwo"), answer("three"))

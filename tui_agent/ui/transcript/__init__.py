@@ -6,7 +6,11 @@
                        render (of which     paint (a part as rows, kept while near)
                        parts it consists)
                                |
-            stream (Markdown in chunks), markdown, inline, code, diff -> lines
+            stream (Markdown in chunks), markdown, inline, code, diff -> lines, each with its origin
 
-`Transcript` takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `LinkChosen` and `NewLines`.
+    said (what an entry says in words) + origin (which characters of that a line shows)
+         -> selection (what is between two places) -> places (from rows) -> selecting (by mouse and by keys)
+
+`Transcript` takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `LinkChosen`,
+`NewLines` and `SelectionChanged`.
 """
