@@ -30,7 +30,6 @@ def settings(server: ScriptedServer, folder: Path) -> Settings:
 async def find_all(view: Stage, words: str) -> int:
     """Look for words and go to every hit; returns how many there are."""
     await view.press("ctrl+f")
-    await view.until(lambda: view.chat.find_bar is not None, "the bar")
     await view.type(words)
     await view.until(lambda: view.chat.search is not None and view.chat.search.words == words, "the search")
     await view.until(lambda: view.chat.search is not None and not view.chat.search.busy, "its end")

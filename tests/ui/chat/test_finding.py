@@ -25,7 +25,6 @@ def number_in(view: Stage) -> int:
 
 async def find(view: Stage, words: str) -> None:
     await view.press("ctrl+f")
-    await view.until(lambda: view.chat.find_bar is not None, "the bar")
     await view.type(words)
     await view.until(lambda: view.chat.search is not None and view.chat.search.words == words, "the search")
     await view.until(lambda: not view.chat.search or not view.chat.search.busy, "its end")

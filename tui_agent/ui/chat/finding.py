@@ -29,8 +29,6 @@ from tui_agent.ui import footer
 from tui_agent.ui.chat.places import Places
 
 if TYPE_CHECKING:
-    from textual.app import ComposeResult
-
     from tui_agent.events import Emit
     from tui_agent.ui import bindings
     from tui_agent.ui.transcript.search import Hit, Search
@@ -79,14 +77,9 @@ class FindBar(Horizontal):
         by: int
 
     def __init__(self) -> None:
-        super().__init__(id="find")
         self.words = FindInput()
         self._said = Static(classes="said", markup=False)
-
-    def compose(self) -> ComposeResult:
-        yield Static("find", classes="label", markup=False)
-        yield self.words
-        yield self._said
+        super().__init__(Static("find", classes="label", markup=False), self.words, self._said, id="find")
 
     def say(self, text: str) -> None:
         """Say what was found."""
@@ -126,28 +119,33 @@ class Finding(Places):
     def slash(self, text: str) -> bool:
         name, _, words = text.strip().partition(" ")
         if name == "/find" and words.strip():
-            self.work(self.open_find(words.strip()), "find")
+            self.open_find(words.strip())
             return True
         return super().slash(text)
 
     # --- words
 
-    async def open_find(self, words: str = "") -> None:
-        """Open the bar, or go to it; begin with these words."""
+    def open_find(self, words: str = "") -> None:
+        """Open the bar, or go to it; begin with these words. The next key is already for it."""
         if self.session is None:
             self.say("the session is not open yet", "warning")
             return
         if self.panel is not None and self.panel.has_class("-over"):
-            await self.close_panel()
+            self.work(self._find_instead_of_panel(words), "find")
+            return
         if self.find_bar is None:
             self.find_bar = FindBar()
             self._from = self._top()
-            await self.query_one("#chat").mount(self.find_bar, before="#prompt")
+            self.query_one("#chat").mount(self.find_bar, before="#prompt")
         self.set_focus(self.find_bar.words)
         if words:
             self.find_bar.words.value = words
         self.find_bar.words.action_select_all()
         self.show_keys()
+
+    async def _find_instead_of_panel(self, words: str) -> None:
+        await self.close_panel()
+        self.open_find(words)
 
     async def close_find(self) -> None:
         """Close the bar; the view stays where it is."""
