@@ -92,6 +92,18 @@ class Terminal:
             time.sleep(0.05)
         return text
 
+    def paste(self, text: str) -> None:
+        """Paste text, as a terminal does where the program asked for it in brackets."""
+        self._tmux("set-buffer", "-b", "pasted", text)
+        self._tmux("paste-buffer", "-p", "-b", "pasted")
+
+    def wait_cursor(self, column: int, seconds: float = WAIT_SECONDS) -> None:
+        """Wait until the cursor stands in a column."""
+        end = time.monotonic() + seconds
+        while (at := int(self._tmux("display-message", "-p", "#{cursor_x}"))) != column:
+            assert time.monotonic() < end, f"the cursor stands in column {at}, not {column}:\n{self.pane()}"
+            time.sleep(0.05)
+
     def pid(self) -> int:
         """The process in the window."""
         return int(self._tmux("display-message", "-p", "#{pane_pid}"))
