@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
 from tests.ui.stage import Stage, stage
+from tui_agent.events import ModelChanged
 from tui_agent.settings.schema import Profile, Settings
 from tui_agent.ui.app import TuiAgent, Wanted
 from tui_agent.ui.models import ModelScreen
@@ -101,6 +102,7 @@ async def test_while_a_turn_runs_the_model_waits_for_the_next_one(tmp_path: Path
             await made.until(lambda: "scripted-1, then other" in made.text)
             hold.release.set()
             await made.app.session.until_idle()
+            assert made.app.session.model == "scripted-1", "it is the next turn that changes it"
 
 
 async def test_one_that_cannot_be_asked_leaves_the_old_one(tmp_path: Path) -> None:
@@ -134,3 +136,11 @@ async def test_slash_model_with_a_name_switches_without_the_list(tmp_path: Path)
         await made.until(lambda: isinstance(made.app.screen, ModelScreen))
         await made.press("o")
         await made.until(lambda: type(made.app.screen).__name__ == "ConnectScreen")
+
+
+async def test_a_change_while_the_list_is_open_is_shown(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await open_list(made)
+        made.session.model = "claude-other"
+        made.session.emit(ModelChanged("claude-other", 200_000, False))
+        await made.until(lambda: "claude-other" in made.text)

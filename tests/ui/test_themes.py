@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from rich.color import ColorSystem
 from textual import events
-from textual.app import App
 from textual.color import Color
 from textual.strip import Strip
 from textual.theme import Theme
@@ -120,15 +119,15 @@ def test_the_16_colour_theme_names_only_colours_of_the_palette() -> None:
     assert all(value is not None and value.startswith("ansi_") for value in named)
 
 
-async def test_an_app_takes_each_theme_and_refuses_an_unknown_one() -> None:
-    app: App[object] = App()
-    async with app.run_test() as pilot:
-        for theme in themes.THEMES:
-            themes.register(app, theme=theme.name)
-            await pilot.pause()
-            assert app.theme == theme.name
-        with pytest.raises(ValueError, match="no theme is called 'none'"):
-            themes.register(app, theme="none")
+async def test_an_app_takes_each_theme(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        for name, theme in themes.NAMED.items():
+            made.app.looks.show(name)
+            await made.settle()
+            assert made.app.theme == theme.name and made.app.looks.name == name
+        with pytest.raises(ValueError, match="theme 'none'"):
+            made.app.looks.show("none")
+        assert made.app.theme == themes.ANSI_NAME, "the one before stays"
 
 
 # --- the screen itself ------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 
 from tui_agent.commands import CommandError
+from tui_agent.events import ModelChanged
 from tui_agent.literal import one_line
 from tui_agent.settings import secrets
 from tui_agent.settings.schema import LEVELS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from textual.worker import Worker
 
+    from tui_agent.events import Event
     from tui_agent.llm.connect import Offered
     from tui_agent.settings.schema import Profile
     from tui_agent.ui.cells import Cell
@@ -166,6 +168,10 @@ class ModelScreen(Listing):
             self._to_now()
 
     # --- switching
+
+    def heard(self, event: Event) -> None:
+        if isinstance(event, ModelChanged):
+            self._show()
 
     def choose(self, index: int) -> None:
         if self._desk.session is None:

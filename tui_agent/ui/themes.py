@@ -10,12 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from textual.theme import Theme
-
-if TYPE_CHECKING:
-    from textual.app import App
 
 DARK_NAME = "tui-agent-dark"
 LIGHT_NAME = "tui-agent-light"
@@ -239,25 +235,3 @@ ASCII = Glyphs(
     more="~",
     here=">",
 )
-
-
-def glyphs(*, ascii_only: bool = False) -> Glyphs:
-    """The glyph set: narrow Unicode, or ASCII alone for fonts and terminals that lack the rest."""
-    return ASCII if ascii_only else UNICODE
-
-
-def register(app: App[object], *, theme: str = DARK_NAME) -> None:
-    """Make the themes known to the app and choose one.
-
-    Args:
-        app: The app.
-        theme: The name of the theme to start with: one of ours, or of those Textual brings.
-
-    Raises:
-        ValueError: no theme has that name.
-    """
-    for known in THEMES:
-        app.register_theme(known)
-    if theme not in app.available_themes:
-        raise ValueError(f"no theme is called {theme!r}; there are {', '.join(sorted(app.available_themes))}")
-    app.theme = theme

@@ -38,7 +38,8 @@ class Host(App[None]):
         yield self.transcript
 
     def on_mount(self) -> None:
-        themes.register(self)
+        self.register_theme(themes.DARK)
+        self.theme = themes.DARK_NAME
 
     def on_transcript_checkpoint_chosen(self, message: Transcript.CheckpointChosen) -> None:
         self.chosen.append(message.id)
