@@ -223,7 +223,8 @@ class Backups(Tab):
         opened.preview.load(past.history, past.checkpoints())
         self._tell(opened, backup, facts)
         if past.damage:
-            facts.append(f"{len(past.damage):,} damaged lines, left out")
+            count = len(past.damage)
+            facts.append(f"{count:,} damaged line{'' if count == 1 else 's'}, left out")
         if not await asyncio.to_thread(_is_unchanged, self.context.path.with_name(backup.name), backup):
             facts.append("its bytes are not those that were set aside")
         differing = await Differences(past.records, self.context.records).look()
