@@ -354,3 +354,22 @@ async def test_ctrl_v_says_in_words_why_nothing_comes(
         made.app.copy_to_clipboard("copied here")
         await made.press("ctrl+v")
         await made.until(lambda: made.chat.composer.text == "copied here", "what was copied in the program")
+
+
+async def test_a_draft_on_disk_keeps_its_pictures(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        (tmp_path / "one.png").write_bytes(PNG)
+        await paste(made, f"{tmp_path}/one.png", "[Image #1] ")
+        await made.until(lambda: made.session.folder.draft_path.exists(), "the draft")
+    async with stage(tmp_path) as made:
+        assert made.chat.composer.prompt.pictures == (block(),)
+
+
+async def test_an_unsent_picture_that_the_session_refuses_stays_in_the_composer(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        (tmp_path / "one.png").write_bytes(PNG)
+        await paste(made, f"{tmp_path}/one.png", "[Image #1] ")
+        made.session.refuse = "picture 1 of these words is not kept any more"
+        await made.press("enter")
+        await made.until(lambda: "is not kept any more" in made.text)
+        assert made.chat.composer.prompt.pictures == (block(),)
