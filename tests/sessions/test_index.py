@@ -87,6 +87,23 @@ def test_a_log_longer_than_a_batch_is_read_to_its_end(root: Path, monkeypatch: p
         assert path.read_bytes()[hit.offset : hit.offset + hit.length] == line("word57").rstrip()
 
 
+def test_a_long_message_is_found_wherever_the_words_stand(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PIECE", 50)
+    texts = [
+        "x" * 49 + " needle here",
+        "aa " * 40 + "needle bb",
+        "字" * 120 + "needle",
+        "\n".join(["cc"] * 90) + " needle",
+    ]
+    index = SearchIndex(root)
+    index.update([log(root, "1", *texts)])
+    assert [hit.messages for hit in index.search("needle")] == [4]
+    for typed, line in (("needle here", 1), ("needle bb", 2), ("字字字", 3), ("cc", 4)):
+        assert where(index, typed) == [("1", line)]
+
+
 def test_what_was_begun_is_gone_on_with(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_BATCH", 200)
     path = log(root, "1", *(f"word{number}" for number in range(100)))

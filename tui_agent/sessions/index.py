@@ -23,6 +23,8 @@ NAME = "sessions.db"
 
 _BATCH = 256 * 1024
 """Bytes read at once; a longer line is read whole."""
+_PIECE = 8 * 1024
+"""Characters made ready at once."""
 _TAIL = 64
 """Bytes before the end of what was read, kept to know the log again."""
 _LARGEST_LINE = 16 * 1024 * 1024
@@ -271,10 +273,22 @@ def _lines(descriptor: int, start: int) -> bytes:
         size *= 4
 
 
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that are made ready quickly, cut where words end: other threads wait meanwhile."""
+    start = 0
+    while len(text) - start > _PIECE:
+        end = max(text.rfind(space, start, start + _PIECE) for space in " \n") + 1
+        end = end if end > start else start + _PIECE
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
 def _messages(data: bytes, known: _Log) -> Iterator[tuple[int, int, int, str]]:
     """Line number, offset, length and words of every message in whole lines."""
     offset = known.read
     for number, line in enumerate(data.split(b"\n")[:-1], known.lines + 1):
-        if words := fulltext.prepared("\n".join(texts(line))):
-            yield number, offset, len(line), words
+        words = [fulltext.prepared(piece) for text in texts(line) for piece in _pieces(text)]
+        if words:
+            yield number, offset, len(line), "\n".join(words)
         offset += len(line) + 1

@@ -14,9 +14,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import work
@@ -57,6 +59,10 @@ _TYPING = 0.15
 """Seconds without a key after which what was said is searched."""
 _STILL = 0.1
 """Seconds on a row after which its log is counted."""
+_AGAIN = 1.0
+"""Seconds between two searches while the index still reads."""
+_WORK, _PAUSE = 0.02, 0.005
+"""Seconds of reading, and of leaving the processor to keys and frames after them."""
 _EXCERPTS = 200
 """Hits whose words are shown."""
 _ROOMY, _WIDE = 96, 116
@@ -283,25 +289,24 @@ class SessionList(Listing):
 
     @work(group="look", exclusive=True, exit_on_error=False)
     async def _look(self, typed: str) -> None:
-        """Look for the words in what was said: at once with what the index knows, then with what is new."""
+        """Look for the words in what was said: at once with what the index knows, and again while it reads on."""
         if not typed.strip() or self._view == "deleted":
             self._tell()
             return
         await asyncio.sleep(_TYPING)
-        stopped = threading.Event()
+        entries, stopped = list(self._listed), threading.Event()
+
+        async def search(*, fresh: bool) -> dict[Path, str]:
+            return await asyncio.to_thread(partial(self._search, typed, entries, stopped, fresh=fresh))
+
         self._looking = True
         self._tell()
+        reading = asyncio.create_task(search(fresh=True))
         try:
-            for fresh in (False, True):
-                entries = list(self._listed)
-                found = await asyncio.to_thread(
-                    self._search, typed, entries, stopped, fresh=fresh and not self._reading
-                )
-                if found.keys() != self._hits.keys():
-                    self._hits = found
-                    self._refilter()
-                    self.rows.redraw()
-                    self.refresh_keys()
+            self._take(await search(fresh=False))
+            while not (await asyncio.wait({reading}, timeout=_AGAIN))[0]:
+                self._take(await search(fresh=False))
+            self._take(reading.result())
             self._looking = False
         finally:
             stopped.set()
@@ -309,12 +314,26 @@ class SessionList(Listing):
         if self._catalog.notice:
             self.note(self._catalog.notice, "$text-warning")
 
+    def _take(self, found: dict[Path, str]) -> None:
+        """So much was found until now."""
+        if found.keys() != self._hits.keys():
+            self._hits = found
+            self._refilter()
+            self.rows.redraw()
+            self.refresh_keys()
+
     def _search(
         self, typed: str, entries: Sequence[Entry], stopped: threading.Event, *, fresh: bool
     ) -> dict[Path, str]:
+        worked = time.monotonic()
+
         def go_on() -> bool:
-            # a moment for keys and frames between two batches
-            return not stopped.wait(0.005)
+            # a moment for keys and frames after a moment of work
+            nonlocal worked
+            if time.monotonic() - worked > _WORK:
+                stopped.wait(_PAUSE)
+                worked = time.monotonic()
+            return not stopped.is_set()
 
         hits = self._catalog.said(typed, entries, fresh=fresh, go_on=go_on)
         return {hit.entry.path: hit.excerpt if number < _EXCERPTS else "" for number, hit in enumerate(hits)}

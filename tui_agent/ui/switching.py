@@ -171,16 +171,16 @@ class Switching(Desk):
         """Move the open session into the trash and begin a new one."""
         session = self.session
         if session is not None:
-            then = partial(self._delete, session.id, session.title)
+            then = partial(self._delete, session.id)
             self._go(Step(replace(self.wanted, resume=None), _NEW, then))
 
-    def _delete(self, session: str, title: str) -> str:
+    def _delete(self, session: str) -> str:
         from tui_agent.sessions.folder import SessionError
         from tui_agent.ui.sessions import Shelf
 
         catalog = _catalog()
         try:
-            catalog.delete(session)
+            title = catalog.delete(session).title
         except SessionError as error:
             # a session in which nothing was said is gone already
             return str(error) if session in {entry.id for entry in catalog.each(archived=None)} else ""
