@@ -50,6 +50,40 @@ def test_archive_and_back(run: Inside, shop: Path) -> None:
     assert "words" in run("sessions").out
 
 
+def test_rename(run: Inside, shop: Path) -> None:
+    made = session(shop, "words")
+    assert "A new title" in run("sessions", "rename", made.id[:12], "A new", "title").out
+    assert [entry["title"] for entry in run("sessions", "--json").data] == ["A new title"]
+    ended = run("sessions", "rename", made.id)
+    assert (ended.code, "ID TITLE" in ended.err) == (2, True)
+
+
+def test_search_finds_any_script_and_parts_of_names_and_says_what_is_wrong_with_the_index(
+    run: Inside, shop: Path, home: Path
+) -> None:
+    one, two = session(shop, "x", "我们修复了会话选择器的错误"), session(shop, "y", "getUserName fails")
+    assert [hit["id"] for hit in run("sessions", "--search", "选择器", "--json").data] == [one.id]
+    assert [hit["id"] for hit in run("sessions", "--search", "user_name", "--json").data] == [two.id]
+    (home / "data" / "sessions.db").write_bytes(b"no database " * 50)
+    ended = run("sessions", "--search", "user_name", "--json")
+    assert [hit["id"] for hit in ended.data] == [two.id]
+    assert "was broken" in ended.err
+
+
+def test_what_is_in_use_and_an_estimate_are_marked(run: Inside, shop: Path) -> None:
+    made = session(shop, "words")
+    with made.context_path.open("a") as log:
+        log.write('{"role": "_usage", "token_count": 18734, "exact": false}\n')
+    lease = Lease(made.lock_path)
+    lease.acquire()
+    try:
+        out = run("sessions").out
+    finally:
+        lease.release()
+    assert "~18,734" in out
+    assert "in use" in out
+
+
 def test_delete_and_back(run: Inside, shop: Path) -> None:
     one, two = session(shop, "one"), session(shop, "two")
     ended = run("sessions", "delete", one.id, two.id, "--json")

@@ -34,7 +34,7 @@ _INTERRUPTED = 130
 _WINDOWS = os.name == "nt"
 
 _EPILOG = """commands (tui-agent COMMAND --help says more):
-  tui-agent sessions      list, search, archive, delete and bring back sessions
+  tui-agent sessions      list, search, rename, archive, delete and bring back sessions
   tui-agent inspect PATH  look into any context.jsonl
   tui-agent context       see and change the context of a session
   tui-agent doctor        say what is wrong, and mend it
@@ -285,19 +285,24 @@ def _talk_parser() -> argparse.ArgumentParser:
 
 
 def _sessions_parser() -> argparse.ArgumentParser:
-    parser = _parser("sessions", "List sessions, or archive, delete, bring back and clear them away.")
+    parser = _parser("sessions", "List sessions, or rename, archive, delete, bring back and clear them away.")
     parser.add_argument(
         "action",
         nargs="?",
         default="list",
-        choices=("list", "archive", "unarchive", "delete", "undelete", "gc"),
+        choices=("list", "rename", "archive", "unarchive", "delete", "undelete", "gc"),
         help="what to do (default: list)",
     )
-    parser.add_argument("ids", metavar="ID", nargs="*", help="sessions, by id or its beginning")
+    parser.add_argument(
+        "ids",
+        metavar="ID",
+        nargs="*",
+        help="sessions, by id or its beginning; with rename: one, and its title",
+    )
     parser.add_argument(
         "--all", action="store_true", help="of every workspace, archived ones too; with gc: all deleted ones"
     )
-    parser.add_argument("--search", metavar="TEXT", help="only those that say this")
+    parser.add_argument("--search", metavar="TEXT", help="only those in which a message says all of this")
     parser.add_argument("--yes", action="store_true", help="with gc: delete without asking")
     _json(parser)
     return parser

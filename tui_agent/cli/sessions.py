@@ -1,4 +1,4 @@
-"""`tui-agent sessions`: list, search, archive, delete with undo, clear away."""
+"""`tui-agent sessions`: list, search, rename, archive, delete with undo, clear away."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.cli.failures import Failed, Usage
-from tui_agent.cli.report import Column, confirm, home_short, say, say_json, size, table, tokens, when
+from tui_agent.cli.report import (
+    Column,
+    complain,
+    confirm,
+    home_short,
+    say,
+    say_json,
+    size,
+    table,
+    tokens,
+    when,
+)
 from tui_agent.sessions import garbage
 from tui_agent.sessions.catalog import Catalog, Entry
 from tui_agent.sessions.folder import SessionError
@@ -15,7 +26,7 @@ from tui_agent.sessions.folder import SessionError
 if TYPE_CHECKING:
     import argparse
 
-ACTIONS = ("list", "archive", "unarchive", "delete", "undelete", "gc")
+ACTIONS = ("list", "rename", "archive", "unarchive", "delete", "undelete", "gc")
 
 _SHOWN = 12
 """Characters of an id in a table: its time and a little more, which is enough to name it."""
@@ -52,6 +63,8 @@ def _run(options: argparse.Namespace, workspace: Path, catalog: Catalog) -> int:
         return _show(catalog.deleted(), as_json=options.json, nothing="no session was deleted")
     if not ids:
         raise Usage(f"sessions {action} needs the id of a session; see: tui-agent sessions list")
+    if action == "rename":
+        return _rename(catalog, ids[0], " ".join(ids[1:]), as_json=options.json)
     perform = {
         "archive": catalog.archive,
         "unarchive": catalog.unarchive,
@@ -66,6 +79,17 @@ def _run(options: argparse.Namespace, workspace: Path, catalog: Catalog) -> int:
             say(f"{action}d {entry.id}  {entry.title}{_undo(action, entry)}")
     if options.json:
         say_json([entry.as_json() for entry in done])
+    return 0
+
+
+def _rename(catalog: Catalog, prefix: str, title: str, *, as_json: bool) -> int:
+    if not title.strip():
+        raise Usage("usage: tui-agent sessions rename ID TITLE")
+    entry = catalog.rename(prefix, title)
+    if as_json:
+        say_json([entry.as_json()])
+    else:
+        say(f"renamed {entry.id}  {entry.title}")
     return 0
 
 
@@ -101,7 +125,7 @@ def _show(entries: Sequence[Entry], *, as_json: bool, nothing: str, places: bool
         row: list[object] = [
             entry.id[:_SHOWN],
             when(entry.at),
-            tokens(entry.tokens),
+            tokens(entry.tokens, "exact" if entry.exact else "estimated"),
             size(entry.bytes),
             entry.title,
         ]
@@ -113,12 +137,15 @@ def _show(entries: Sequence[Entry], *, as_json: bool, nothing: str, places: bool
 
 
 def _remarks(entry: Entry) -> str:
-    remarks = (["archived"] if entry.archived else []) + ([f"! {entry.damaged}"] if entry.damaged else [])
-    return ", ".join(remarks)
+    remarks = ["archived"] if entry.archived else []
+    remarks += ["in use"] if entry.in_use else []
+    return ", ".join([*remarks, f"! {entry.damaged}"] if entry.damaged else remarks)
 
 
 def _search(catalog: Catalog, text: str, where: Path | None, *, archived: bool | None, as_json: bool) -> int:
     hits = catalog.search(text, where, archived)
+    if catalog.notice:
+        complain(catalog.notice)
     if as_json:
         found: list[dict[str, Any]] = [
             {**hit.entry.as_json(), "line": hit.line, "excerpt": hit.excerpt} for hit in hits
