@@ -15,7 +15,6 @@ from tui_agent.ui.transcript.entries import (
     Aside,
     Entry,
     Gap,
-    History,
     Mark,
     Note,
     Thinking,
@@ -25,6 +24,7 @@ from tui_agent.ui.transcript.entries import (
     human_time,
     short_time,
 )
+from tui_agent.ui.transcript.history import History
 from tui_agent.ui.transcript.render import local_time
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.literal import one_line, visible
-from tui_agent.ui.transcript.entries import ORIGINS
+from tui_agent.ui.transcript.history import ORIGINS
 from tui_agent.ui.transcript.search import pieces
 
 if TYPE_CHECKING:

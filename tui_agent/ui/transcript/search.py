@@ -20,7 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from tui_agent.ui.transcript.entries import gives_results, output_text, own_command, plain
+from tui_agent.ui.transcript.entries import plain
+from tui_agent.ui.transcript.history import gives_results, output_text, own_command
 from tui_agent.ui.transcript.said import plain_text
 
 if TYPE_CHECKING:

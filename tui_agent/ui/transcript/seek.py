@@ -21,13 +21,12 @@ from tui_agent.ui.transcript.entries import (
     Aside,
     Entry,
     Gap,
-    History,
     Mark,
     Thinking,
     ToolCall,
     Words,
-    record_name,
 )
+from tui_agent.ui.transcript.history import History, record_name
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.said import plain_text
 from tui_agent.ui.transcript.search import SLICE_S, Found, Piece

@@ -17,7 +17,8 @@ from textual.strip import Strip
 
 from tui_agent.ui.themes import UNICODE, Glyphs
 from tui_agent.ui.transcript import code
-from tui_agent.ui.transcript.entries import Entry, Gap, History, Mark, Note, ToolCall
+from tui_agent.ui.transcript.entries import Entry, Gap, Mark, Note, ToolCall
+from tui_agent.ui.transcript.history import History
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.live import Live
 from tui_agent.ui.transcript.paint import MARGIN, Row
@@ -51,7 +52,19 @@ class Transcript(Selecting, Seeking):
         for name in (
             *("words", "sign", "dim", "mark", "heading", "inline", "code", "link", "thinking", "checkpoint"),
             *("selected", "hit", "current"),
-            *("tool", "title", "output", "added", "removed", "changed", "busy", "ok", "warning", "error", "cursor"),
+            *(
+                "tool",
+                "title",
+                "output",
+                "added",
+                "removed",
+                "changed",
+                "busy",
+                "ok",
+                "warning",
+                "error",
+                "cursor",
+            ),
         )
     }
     BINDINGS: ClassVar[list[BindingType]] = [

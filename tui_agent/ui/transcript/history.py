@@ -1,0 +1,242 @@
+"""A session's messages read as entries, a stretch at a time, when it comes into view."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.messages.blocks import result_text
+from tui_agent.ui.transcript.entries import (
+    OWN,
+    Answer,
+    Aside,
+    Entry,
+    Gap,
+    Mark,
+    Note,
+    Thinking,
+    ToolCall,
+    Words,
+    is_short,
+    main_argument,
+    plain,
+    stopped,
+)
+
+if TYPE_CHECKING:
+    from tui_agent.context import Checkpoint
+    from tui_agent.messages.blocks import Block, Message
+
+ORIGINS: Mapping[str, str] = {
+    "summary": "summary of what came before",
+    "injection": "reminder",
+    "dmail": "message from the future",
+    "checkpoint": "checkpoint note",
+    "background": "background",
+    "repair": "repair",
+    "tool": "tool",
+}
+"""How records of the user's role that no person wrote are labelled."""
+
+_WORDS = 60
+"""Characters of a turn's words that are compared with its checkpoint's."""
+
+
+class _Turns:
+    """The checkpoints of turns, findable by time and by words; each is read when it is asked for."""
+
+    def __init__(self, checkpoints: Sequence[Checkpoint]) -> None:
+        self._checkpoints = checkpoints
+        self._times: dict[int, str] = {}
+
+    def before(self, message: Message, previous: Message | None) -> Checkpoint | None:
+        """The checkpoint that was made right before this message."""
+        words = _squeezed(message.text)
+        if not message.at:
+            return self._alone.get(words)
+        place = bisect_right(range(len(self._checkpoints)), message.at, key=self._time) - 1
+        while place >= 0 and not self._checkpoints[place].turn:
+            place -= 1
+        if place < 0 or not self._time(place):
+            return self._alone.get(words)
+        found = self._checkpoints[place]
+        if previous is not None and previous.at and previous.at > self._time(place):
+            return None
+        return found if words.startswith(_squeezed(found.words or "")) else None
+
+    def _time(self, place: int) -> str:
+        time = self._times.get(place)
+        if time is None:
+            time = self._times[place] = str(self._checkpoints[place].at or "")
+        return time
+
+    @cached_property
+    def _alone(self) -> dict[str, Checkpoint | None]:
+        """By the turn's words; None where two turns begin alike."""
+        alone: dict[str, Checkpoint | None] = {}
+        for checkpoint in self._checkpoints:
+            if checkpoint.turn:
+                words = _squeezed(checkpoint.words or "")
+                alone[words] = None if words in alone else checkpoint
+        return alone
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text[: _WORDS * 2].split())[:_WORDS].rstrip(".… ")
+
+
+class History:
+    """The messages of a session, read as entries a stretch at a time."""
+
+    def __init__(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
+        self._messages = messages
+        self._turns = _Turns(checkpoints)
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __getitem__(self, index: int) -> Message:
+        return self._messages[index]
+
+    def is_words(self, index: int) -> bool:
+        """Did a person write that message?"""
+        return index < len(self._messages) and self._messages[index].is_words
+
+    def read(self, gap: Gap, start: int, stop: int) -> tuple[int, int, list[Entry]]:
+        """The entries of messages `start` to `stop`, widened inside the gap so that no call is parted from its result.
+
+        Returns what was read: first message, end, entries. A history that was rewritten meanwhile gives what is left.
+        """
+        end = min(gap.stop, len(self._messages))
+        start, stop = max(gap.start, min(start, end)), min(stop, end)
+        while gap.start < start < end and gives_results(self._messages[start]):
+            start -= 1
+        while stop < end and gives_results(self._messages[stop]):
+            stop += 1
+        entries: list[Entry] = []
+        calls: dict[str, ToolCall] = {}
+        previous = self._messages[start - 1] if 0 < start < end else None
+        for index in range(start, stop):
+            message = self._messages[index]
+            name = record_name(message, index)
+            for entry in self._entries(message, previous, calls):
+                entry.record, entry.index = name, index
+                entries.append(entry)
+            for block in message.content if gives_results(message) else ():
+                if (call := calls.get(str(block.get("tool_use_id", "")))) is not None:
+                    call.result = name
+            previous = message
+        return start, stop, entries
+
+    def _entries(
+        self, message: Message, previous: Message | None, calls: dict[str, ToolCall]
+    ) -> Iterator[Entry]:
+        if message.role == "assistant":
+            yield from _reply(message, calls)
+        elif gives_results(message):
+            yield from _results(message, calls)
+        elif message.origin == "command":
+            yield _own_command(message)
+        elif message.origin is not None:
+            yield Aside(ORIGINS.get(message.origin, message.origin), plain(message.content))
+        else:
+            checkpoint = self._turns.before(message, previous)
+            if checkpoint is not None:
+                yield Mark(checkpoint.id, str(checkpoint.at or ""))
+            yield Words(plain(message.content))
+
+
+def record_name(message: Message, index: int) -> str:
+    """What the message at that place of the history is called in entries."""
+    return message.id or f"#{index}"
+
+
+def gives_results(message: Message) -> bool:
+    """Does it bring results of calls?"""
+    return message.role == "user" and any(block.get("type") == "tool_result" for block in message.content)
+
+
+def _reply(message: Message, calls: dict[str, ToolCall]) -> Iterator[Entry]:
+    answer: Answer | None = None
+    for block in message.content:
+        match block.get("type"):
+            case "text":
+                text = str(block.get("text", ""))
+                if text.strip():
+                    answer = Answer.whole(text)
+                    yield answer
+            case "thinking":
+                yield Thinking(str(block.get("thinking", "")))
+            case "redacted_thinking":
+                yield Thinking("")
+            case "tool_use":
+                arguments = block.get("input")
+                call = ToolCall(
+                    str(block.get("id", "")),
+                    str(block.get("name", "")),
+                    main_argument(arguments if isinstance(arguments, Mapping) else {}),
+                    "interrupted",
+                )
+                calls[call.call] = call
+                yield call
+            case _:
+                yield Aside(f"block of type {block.get('type')}", plain([block]))
+    if answer is not None:
+        answer.partial = message.partial
+    elif message.partial:
+        yield Note("The answer was cut off here.", "warning")
+    if (said := stopped(message.stop_reason or "")) is not None:
+        yield said
+
+
+def _results(message: Message, calls: dict[str, ToolCall]) -> Iterator[Entry]:
+    results = [block for block in message.content if block.get("type") == "tool_result"]
+    for block in results:
+        call = calls.get(str(block.get("tool_use_id", "")))
+        if call is None:
+            yield Aside("result of a call that is not in the context", output_text(block))
+            continue
+        _settle(call, block, message.meta if len(results) == 1 else {}, repaired=message.origin == "repair")
+    if rest := plain([block for block in message.content if block.get("type") != "tool_result"]):
+        yield Aside(ORIGINS.get(message.origin or "", message.origin or "beside a result"), rest)
+
+
+def output_text(block: Mapping[str, Any]) -> str:
+    """What a call gave; media are placeholders."""
+    content = block.get("content")
+    return plain(content) if isinstance(content, list) else result_text(block)
+
+
+def _settle(call: ToolCall, block: Block, meta: Mapping[str, Any], *, repaired: bool) -> None:
+    call.text = output_text(block)
+    outcome = meta.get("outcome")
+    if outcome in ("ok", "error", "denied", "cancelled"):
+        call.state = outcome
+    else:
+        call.state = "interrupted" if repaired else "error" if block.get("is_error") else "ok"
+    call.title = _text(meta, "title") or call.title
+    call.summary = _text(meta, "summary")
+    call.diff = _text(meta, "diff")
+    call.size = len(call.text.encode("utf-8", "replace"))
+    ms = meta.get("ms")
+    call.seconds = ms / 1000 if isinstance(ms, int | float) else None
+
+
+def own_command(message: Message) -> tuple[str, str]:
+    """A command that a person ran, from its record: a line that says so with the command below; the output."""
+    lines = message.text.split("\n", 2)
+    return "\n".join(lines[:2]), lines[-1]
+
+
+def _own_command(message: Message) -> ToolCall:
+    call, text = ToolCall(message.id, OWN), own_command(message)[1]
+    _settle(call, {"content": text}, message.meta, repaired=False)
+    call.opened = is_short(text)
+    return call
+
+
+def _text(meta: Mapping[str, Any], key: str) -> str:
+    value = meta.get(key)
+    return value if isinstance(value, str) else ""
