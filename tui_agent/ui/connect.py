@@ -229,7 +229,7 @@ class ConnectScreen(Listing):
         now = names.index(self._draft.model) + 2 if self._draft.model in names else 0
         self._turn(
             Page(
-                f"{self._draft.title}: {len(names)} models",
+                f"{self._draft.title}: {len(names)} {'model' if len(names) == 1 else 'models'}",
                 _MODELS,
                 self._model,
                 len(names) + 2,
