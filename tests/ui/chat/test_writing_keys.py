@@ -9,6 +9,7 @@ from threading import Event
 import pytest
 from textual import events
 
+from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import stage
 from tui_agent.ui.bindings import ACTIONS
 from tui_agent.ui.chat.files import Files
@@ -102,11 +103,40 @@ async def test_a_name_typed_in_one_burst_with_enter_does_what_it_says(tmp_path: 
 
 async def test_how_a_command_is_used_is_shown_while_its_argument_is_written(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
-        await made.type("/rewind 3")
-        await made.until(lambda: "/revert CHECKPOINT" in made.text, "the usage")
+        await made.type("/rename x")
+        await made.until(lambda: "/rename TITLE  Give the session another title" in made.text, "the usage")
         await made.press("enter")
         await made.until(lambda: made.session.performed)
-        assert made.session.performed == [("rewind", "3")]
+        assert made.session.performed == [("rename", "x")]
+
+
+async def test_the_turns_that_can_be_gone_back_to_are_offered_newest_first(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("/rewind ")
+        await made.until(lambda: made.chat.completion.is_open, "the turns")
+        assert made.text.index("2  add a --json flag") < made.text.index("0  question 1")
+        await made.press("down", "enter")
+        assert made.chat.composer.text == "/rewind 0"
+        assert made.session.performed == []
+        await made.press("enter")
+        await made.until(lambda: made.session.performed)
+        assert made.session.performed == [("rewind", "0")]
+
+
+async def test_an_argument_typed_whole_is_sent_whatever_else_is_offered(tmp_path: Path) -> None:
+    def prepare(session: FakeSession) -> None:
+        conversation(session.context, turns=8)
+
+    async with stage(tmp_path, prepare=prepare) as made:
+        await made.type("/revert 1")
+        await made.until(lambda: made.chat.completion.is_open, "14, 12 and 10")
+        await made.press("enter")
+        await made.until(lambda: made.session.performed)
+        assert made.session.performed == [("revert", "1")]
+        await made.type("/revert 1")
+        await made.until(lambda: made.chat.completion.is_open, "the turns again")
+        await made.press("tab")
+        assert made.chat.composer.text == "/revert 14"
 
 
 async def test_a_workspace_that_takes_long_to_list_holds_no_key_up(tmp_path: Path) -> None:

@@ -123,6 +123,8 @@ class Completion(Widget):
         self._candidates: list[Candidate] = []
         self._at = 0
         self._told: Content | None = None
+        self.moved = False
+        """A person has marked another candidate than the first."""
         self.display = False
 
     @property
@@ -157,7 +159,7 @@ class Completion(Widget):
         self._show()
 
     def _show(self) -> None:
-        self._at = 0
+        self._at, self.moved = 0, False
         self.display = bool(self.wanted_rows)
         self.refresh(layout=True)
 
@@ -170,6 +172,7 @@ class Completion(Widget):
         """Mark the candidate `step` further, around the ends."""
         if self._candidates:
             self._at = (self._at + step) % len(self._candidates)
+            self.moved = True
             self.refresh()
 
     def render(self) -> RenderResult:

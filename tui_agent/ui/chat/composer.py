@@ -276,13 +276,14 @@ class Composer(Signed):
         elif key == "tab" and candidate is not None:
             self.complete(candidate)
         elif key == "enter" and candidate is not None and word is not None:
-            complete = word.kind == "command" and word.typed in candidate.names
+            written = word.kind == "argument" and bool(word.typed) and not self._completion.moved
+            complete = written or (word.kind == "command" and word.typed in candidate.names)
             if not complete:
                 self.complete(candidate)
             if word.kind == "command" and candidate.whole:
                 self._send("step")
             elif complete:
-                return False
+                return False  # nothing is lacking: it sends
         else:
             return False
         return True

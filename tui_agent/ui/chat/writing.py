@@ -6,12 +6,14 @@ Prompts go to the session one after the other. Until it is attached they wait, a
 from __future__ import annotations
 
 import asyncio
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from textual import work
 
 from tui_agent.commands import CommandError
 from tui_agent.events import QueuedPrompt
+from tui_agent.ui import words as figures
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Completion, matching_commands
 from tui_agent.ui.chat.files import Files
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 _KEEP_AFTER = 1.0
 """Seconds after a change until the draft is written."""
+_MOST_VALUES = 60
+"""Checkpoints or backups that are looked through for an argument."""
 
 
 class Writing(Ladders):
@@ -157,7 +161,11 @@ class Writing(Ladders):
             self.completion.offer(word, matching_commands(word.typed, self._listed()))
         elif word.kind == "argument":
             usage = next((c for c in self._listed() if word.command in (c.name, *c.names)), None)
-            self.completion.tell(word, usage)
+            values = self._values(usage.argument, word.typed) if usage is not None else []
+            if values:
+                self.completion.offer(word, values)
+            else:
+                self.completion.tell(word, usage)
         elif word.kind == "file":
             found = await self._files.match(word.typed)
             if composer.word() == word:
@@ -168,6 +176,27 @@ class Writing(Ladders):
                 found = [Candidate("", prompt.text.strip(), prompt=prompt) for prompt in sent]
                 self.completion.offer(word, found, empty="nothing that you sent here has these words")
         self.show_keys()
+
+    def _values(self, argument: str, typed: str) -> list[Candidate]:
+        """What can stand for an argument, newest first: turns to go back to, backups to restore."""
+        if self.session is None:
+            return []
+        context = self.session.context
+        match argument:
+            case "CHECKPOINT":
+                turns = (
+                    point for point in reversed(context.checkpoints()) if str(point.id).startswith(typed)
+                )
+                found = [(str(turn.id), turn.words) for turn in islice(turns, _MOST_VALUES) if turn.turn]
+            case "BACKUP":
+                kept = [backup for backup in context.backups() if backup.name.startswith(typed)]
+                found = [
+                    (backup.name, f"{backup.op}, {figures.clock(backup.at)}, {figures.size(backup.bytes)}")
+                    for backup in kept[:_MOST_VALUES]
+                ]
+            case _:
+                return []
+        return [Candidate(value, value, words, True, (value,)) for value, words in found]
 
     def _listed(self) -> list[Listed]:
         return listed(self.session.commands if self.session is not None else ())
@@ -190,7 +219,11 @@ class Writing(Ladders):
         event.stop()
         self.composer.post_message(event)
 
-    def _search_sent(self) -> None:
+    async def _search_sent(self) -> None:
+        if self.jump is not None:
+            await self.close_jump()
+        if self.panel is not None and self.panel.has_class("-over"):
+            await self.close_panel()
         self.set_focus(self.composer)
         self.composer.search()
         self.show_keys()
