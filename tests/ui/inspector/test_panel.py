@@ -11,6 +11,7 @@ from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.inspector.panel import Panel
+from tui_agent.ui.inspector.records import Records
 
 WIDE = (120, 36)
 
@@ -297,3 +298,27 @@ async def test_records_of_odd_shapes_are_shown_and_opened(tmp_path: Path) -> Non
             await made.settle()
         assert "error: deep" in made.text
         assert "aura" in made.text
+
+
+async def test_many_records_at_once_are_followed_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed = 0
+    follow = Records.follow
+
+    def counted(self: Records) -> None:
+        nonlocal followed
+        followed += 1
+        follow(self)
+
+    monkeypatch.setattr(Records, "follow", counted)
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made)
+        await made.press("home", "down")
+        context = made.session.context
+        for number in range(100):
+            record = context.line({"role": "user", "content": f"word {number}"})
+            made.session.emit(said.Appended("user", record.id, record.line))
+        await made.until(lambda: len(panel.tab.rows) == len(context.records), "the new rows")
+        assert followed <= 2
+        assert panel.tab.rows.cursor == 1
