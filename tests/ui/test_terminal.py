@@ -185,3 +185,20 @@ def test_the_mouse_is_left_to_the_terminal_until_it_is_taken_back_also_over_a_su
     assert b"\x1b[?1003h" not in program.seen
     program.write(b"\x18s")
     program.until(b"\x1b[?1003h")
+
+
+def test_moving_the_mouse_over_the_chat_writes_nothing_also_while_something_is_selected(
+    program: Program,
+) -> None:
+    program.until(b"ready")
+    for button, column, row, end in ((35, 20, 4, "M"), (0, 3, 3, "M"), (32, 20, 3, "M"), (0, 20, 3, "m")):
+        program.write(f"\x1b[<{button};{column};{row}{end}".encode())
+    program.until(b"copy")
+    for letter in (b"W", b"Q"):  # the first time, the scroll bar learns its colour
+        program.seen = b""
+        for row in range(2, 18):
+            for column in range(2, 78, 4):
+                program.write(f"\x1b[<35;{column};{row}M".encode())
+        program.write(letter)
+        program.until(letter)
+    assert len(program.seen) < 200, "the letter, and nothing for the moves before it"

@@ -194,7 +194,7 @@ ACTIONS: tuple[Action, ...] = (
         keys=("left", "right"),
         fixed=True,
     ),
-    Action("copy", "copy answer", "copy the last answer", "Chat", letter="y"),
+    Action("copy", "copy answer", "copy the last answer", "Chat", letter="y", slash="copy"),
     Action(
         "mouse",
         "mouse",
