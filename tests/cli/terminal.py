@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,19 @@ class Terminal:
         size = -1
         while size < len(self.shown):
             size = len(self.shown)
-            end = time.monotonic() + seconds
-            self._read(lambda: time.monotonic() > end)
+            self._read(partial(_over, time.monotonic() + seconds))
+
+    def read_slowly(self, seconds: float, rate: int, until: Callable[[], bool] = lambda: False) -> None:
+        """Take at most `rate` bytes a second, as a slow line does, for so long or until something was shown."""
+        began, taken = time.monotonic(), 0
+        while (now := time.monotonic()) - began < seconds and not until():
+            allowed = int((now - began) * rate) - taken
+            if allowed < 1 or not select.select([self._master], [], [], 0.05)[0]:
+                time.sleep(0.01)
+                continue
+            data = os.read(self._master, min(allowed, 1_024))
+            self.shown += data
+            taken += len(data)
 
     def press(self, keys: bytes) -> None:
         os.write(self._master, keys)
@@ -110,6 +122,10 @@ class Terminal:
                 return
             if self.process.poll() is not None:
                 return
+
+
+def _over(end: float) -> bool:
+    return time.monotonic() > end
 
 
 def _take_terminal() -> None:
