@@ -181,12 +181,13 @@ class TuiAgent(Switching):
         if event.choice == leave:
             await self.action_quit()
             return
+        if event.choice == BACK:
+            self.go_back()
+            return
         if event.choice == new:
             self.wanted = replace(self.wanted, resume=None)
         elif event.choice == demo:
             self.wanted = replace(self.wanted, demo=True)
-        elif event.choice == BACK and self.go_back():
-            pass
         elif event.choice != again:
             self._chat.say(f"{event.choice}: choose one of the answers", "warning")
             return

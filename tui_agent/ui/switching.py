@@ -276,12 +276,10 @@ class Switching(Desk):
     def forget_state(self) -> None:
         """Another session is on the screen: what was known of the old one's turn is void."""
 
-    def go_back(self) -> bool:
-        """Want the session again that was open before; False if there is none."""
-        if self._before is None:
-            return False
-        self.wanted, self._before = self._before, None
-        return True
+    def go_back(self) -> None:
+        """Open the session again that was open before."""
+        if self._before is not None:
+            self._go(Step(self._before, "the session that was open"))
 
     @property
     def more_ways_out(self) -> tuple[str, ...]:
