@@ -15,6 +15,7 @@ from textual.color import Color
 from textual.strip import Strip
 from textual.theme import Theme
 from textual.widget import Widget
+from textual.widgets import Input
 
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
@@ -365,6 +366,59 @@ async def test_reduced_motion_animates_nothing(tmp_path: Path) -> None:
     async with stage(tmp_path, settings=Settings(motion="reduced")) as made:
         assert made.app.animation_level == "none"
         assert not made.chat.composer.cursor_blink
+
+
+def reversed_texts(made: Stage) -> str:
+    strips = made.app.screen._compositor.render_strips()
+    return "|".join(
+        text for strip in strips for text, style, _ in strip if style is not None and style.reverse
+    )
+
+
+def colours(made: Stage) -> set[str]:
+    strips = made.app.screen._compositor.render_strips()
+    styles = [style for strip in strips for _, style, _ in strip if style is not None]
+    return {part.name for style in styles for part in (style.color, style.bgcolor) if part is not None}
+
+
+async def test_without_any_colour_what_is_marked_stands_in_reverse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with stage(tmp_path, settings=written(tmp_path, 'theme = "ansi"'), prepare=fill) as made:
+        assert colours(made) == {"default"}
+        await made.type("draft")
+        await made.press("left")
+        assert reversed_texts(made).replace("|", "").split() == ["t"], "the cursor"
+        made.chat.composer.select_all()
+        await made.settle()
+        assert "draf" in reversed_texts(made), "a selection"
+        await _settings(made)
+        await made.until(lambda: isinstance(made.app.focused, Input))
+        assert "profiles.claude.model" in reversed_texts(made), "the row under the cursor"
+        await made.type("m")
+        assert reversed_texts(made).endswith(" "), "the cursor of a line"
+        assert colours(made) == {"default"}
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("state", ["chat", "card", "toasts", "records"])
+async def test_without_colour_every_state_is_said_in_words_or_signs(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    wanted = {
+        "chat": ["error", "-x = 1", "+y = 2", "ok"],
+        "card": ["1 to answer", "[y] once"],
+        "toasts": ["! something failed", "take care"],
+        "records": ["records", "❯"],
+    }[state]
+    async with stage(
+        tmp_path, size=(120, 50), settings=written(tmp_path, 'theme = "ansi"'), prepare=fill
+    ) as made:
+        await STATES[state](made)
+        await made.settle()
+        assert [words for words in wanted if words not in made.text] == []
 
 
 # --- auto -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.filter import Monochrome, NoColor
 from textual.widget import Widget
 
 from tui_agent.ui import terminal
@@ -41,10 +42,17 @@ class HostedApp(App[int]):
         self.sign_filters: list[LineFilter] = []
         """Put other signs in the place of those that are drawn."""
         self._harmless = Harmless()
+        self._without_colour, self._in_grey = NoColor(), Monochrome()
         self._holds_frames = self._owes_frame = False
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return [*super().get_line_filters(), self._harmless, *self.sign_filters]
+        filters = super().get_line_filters()
+        if self.no_color:
+            # Textual chose between the two before the theme was known: grey made of no colour is black
+            colourless = self._without_colour if self.native_ansi_color else self._in_grey
+            kinds = (NoColor, Monochrome)
+            filters = [colourless if isinstance(each, kinds) else each for each in filters]
+        return [*filters, self._harmless, *self.sign_filters]
 
     def copy_to_clipboard(self, text: str) -> None:
         # an input of Textual's copies nothing too, which would empty the person's clipboard
