@@ -164,53 +164,37 @@ class Source:
     def paragraph(self, token: Token, shown: str) -> list[Origin]:
         """The origins of the lines of an inline token that is a block of its own."""
         first, end = _range(token)
-        runs = list(self._placed(token, shown, [self._column(line, token, k) for k, line in _lines(token)]))
+        bases = self._bases(token)
+        runs = list(_placed(token, shown, bases))
         start, stop = self._line(first)[1], self._end(end - 1)
-        origins: list[Origin] = []
-        at = 0
-        for line in shown.split("\n"):
-            here = tuple(part_of(runs, at, at + len(line), 0))
-            at += len(line)
-            broken = next((run for run in runs if run.at == at and at < len(shown)), None)
-            last = broken.start if broken is not None else stop
-            origins.append(self._words(here, start, last))
-            start = broken.stop if broken is not None else stop
-            at += 1
-        return self._with_markup(token, origins)
-
-    def _words(self, runs: tuple[Run, ...], start: int, stop: int) -> Origin:
-        inner = (runs[0].start, runs[-1].stop) if runs else (start, stop)
-        return Origin(0, start, stop, runs, *inner, start, start)
-
-    def _with_markup(self, token: Token, origins: list[Origin]) -> list[Origin]:
-        """Emphasis at either end belongs to the words."""
-        first, _ = _range(token)
-        lines = _lines(token)
-        begin = self._line(first)[1] + self._column(lines[0][1], token, 0)
-        end_number, end_line = lines[-1]
-        end = self._line(first + end_number)[1] + self._column(end_line, token, end_number) + len(end_line)
+        broken = "\n" in shown
+        origins = list(_broken(runs, shown, start, stop)) if broken else [_words(tuple(runs), start, stop)]
+        # emphasis at either end belongs to the words
+        begin = bases[0][1]
+        close = bases[-1][1] + len(token.content) - bases[-1][0]
         origins[0] = origins[0]._replace(first=min(begin, origins[0].first))
-        origins[-1] = origins[-1]._replace(last=max(end, origins[-1].last))
+        origins[-1] = origins[-1]._replace(last=max(close, origins[-1].last))
         return origins
 
-    def _column(self, content: str, token: Token, number: int) -> int:
-        """Where a line of a token's content stands in its line of the source."""
-        line = self._line(_range(token)[0] + number)[0]
-        bare = content.rstrip()
-        if line.rstrip().endswith(bare):
-            return len(line.rstrip()) - len(bare)
-        marks = len(line) - len(line.lstrip("#> \t"))
-        return max(0, line.find(bare, marks))
+    def _bases(self, token: Token) -> list[tuple[int, int]]:
+        """Where each line of a token's content begins: in the content, and in the source."""
+        number, at = _range(token)[0], 0
+        bases: list[tuple[int, int]] = []
+        for content in token.content.split("\n"):
+            line, start = self._line(number)
+            bases.append((at, start + _column(line, content)))
+            number, at = number + 1, at + len(content) + 1
+        return bases
 
     def row(self, tokens: Sequence[Token], cells: Sequence[str]) -> list[list[Run]]:
         """The runs of the cells of a table's row, as they are shown before they are wrapped."""
         cursor, found = 0, []
         for token, shown in zip(tokens, cells, strict=False):
-            line = self._line(_range(token)[0])[0]
+            line, start = self._line(_range(token)[0])
             written = token.content.replace("|", "\\|")
             place = line.find(written, cursor)
             column = place if place >= 0 else cursor
-            found.append(list(self._placed(token, shown, [column], escaped="\\|" in line)))
+            found.append(list(_placed(token, shown, [(0, start + column)], escaped="\\|" in line)))
             cursor = column + len(written)
         if found:
             found[-1] += self._beyond(tokens[-1], cells[-1], cursor)
@@ -261,34 +245,51 @@ class Source:
             origins[-1] = origins[-1]._replace(stop=self._end(end - 1))
         return origins
 
-    def _placed(
-        self, token: Token, shown: str, columns: Sequence[int], *, escaped: bool = False
-    ) -> Iterator[Run]:
-        """The runs of an inline token, placed in the source; `columns`: where each line of its content stands.
 
-        `escaped`: its pipes are written with a backslash.
-        """
-        first, content = _range(token)[0], token.content
-        bases, at = [], 0
-        for number, line in enumerate(content.split("\n")):
-            column = columns[min(number, len(columns) - 1)]
-            bases.append((at, self._line(first + number)[1] + column))
-            at += len(line) + 1
-        for run in _inline_runs(token, shown):
-            start, stop = (_base(bases, place) for place in (run.start, run.stop))
-            if escaped:
-                start += content.count("|", 0, run.start)
-                stop += content.count("|", 0, run.stop)
-            yield Run(run.at, run.size, start, stop)
+def _words(runs: tuple[Run, ...], start: int, stop: int) -> Origin:
+    inner = (runs[0].start, runs[-1].stop) if runs else (start, stop)
+    return Origin(0, start, stop, runs, *inner, start, start)
+
+
+def _broken(runs: Sequence[Run], shown: str, start: int, stop: int) -> Iterator[Origin]:
+    """The origins of lines that end in hard breaks."""
+    at = 0
+    for line in shown.split("\n"):
+        here = tuple(part_of(runs, at, at + len(line), 0))
+        at += len(line)
+        broken = next((run for run in runs if run.at == at and at < len(shown)), None)
+        yield _words(here, start, broken.start if broken is not None else stop)
+        start = broken.stop if broken is not None else stop
+        at += 1
+
+
+def _column(line: str, content: str) -> int:
+    """Where a line of a token's content stands in its line of the source."""
+    bare, whole = content.rstrip(), line.rstrip()
+    if whole.endswith(bare):
+        return len(whole) - len(bare)
+    marks = len(line) - len(line.lstrip("#> \t"))
+    return max(0, line.find(bare, marks))
+
+
+def _placed(
+    token: Token, shown: str, bases: Sequence[tuple[int, int]], *, escaped: bool = False
+) -> Iterator[Run]:
+    """The runs of an inline token, placed in the source; `escaped`: its pipes are written with a backslash."""
+    content, base = token.content, bases[0][1]
+    for at, size, start, stop in _inline_runs(token, shown):
+        if len(bases) > 1:
+            yield Run(at, size, _base(bases, start), _base(bases, stop))
+        elif escaped:
+            pipes = content.count("|", 0, start), content.count("|", 0, stop)
+            yield Run(at, size, base + start + pipes[0], base + stop + pipes[1])
+        else:
+            yield Run(at, size, base + start, base + stop)
 
 
 def _range(token: Token) -> tuple[int, int]:
     """The lines of a token: first, end."""
     return (token.map[0], token.map[1]) if token.map else (0, 1)
-
-
-def _lines(token: Token) -> list[tuple[int, str]]:
-    return list(enumerate(token.content.split("\n")))
 
 
 def _base(bases: Sequence[tuple[int, int]], place: int) -> int:
