@@ -120,6 +120,13 @@ def test_the_16_colour_theme_names_only_colours_of_the_palette() -> None:
     assert all(value is not None and value.startswith("ansi_") for value in named)
 
 
+def test_the_16_colour_theme_draws_nothing_in_black_on_the_terminals_ground() -> None:
+    black = {name for name, value in variables(themes.ANSI).items() if value == "ansi_black"}
+    assert black == {
+        f"{name}-foreground" for name in ("block-cursor", "input-selection", "screen-selection")
+    }, "black stands on a colour alone"
+
+
 async def test_an_app_takes_each_theme(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         for name, theme in themes.NAMED.items():

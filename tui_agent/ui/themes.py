@@ -170,6 +170,13 @@ ANSI = Theme(
         "warning-muted": "ansi_default",
         "error-muted": "ansi_default",
         "success-muted": "ansi_default",
+        # black on black in most palettes
+        "border": "ansi_cyan",
+        "border-blurred": "ansi_default",
+        "scrollbar-background": "ansi_default",
+        "scrollbar-background-hover": "ansi_default",
+        "scrollbar-background-active": "ansi_default",
+        "scrollbar-corner-color": "ansi_default",
         "block-cursor-foreground": "ansi_black",
         "block-cursor-background": "ansi_cyan",
         "input-selection-background": "ansi_cyan",
