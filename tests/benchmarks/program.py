@@ -161,6 +161,12 @@ class Program:
             return False
         return sign in _SEQUENCE.sub(b"", bytes(self.shown[max(begin, since) :]))
 
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        while self.process.poll() is None:
+            self.read(0.2)
+        return self.process.returncode
+
     def settle(self, quiet: float = 0.3) -> None:
         """Read until nothing came for so long."""
         end = time.perf_counter() + SECONDS
@@ -185,6 +191,7 @@ class Program:
     @property
     def cpu(self) -> float:
         """CPU seconds of the program so far, all threads, those that ended too."""
+        # the clock of that process, as clock_getcpuclockid(3) names it
         return time.clock_gettime((~self.process.pid << 3) | 2)
 
     @property

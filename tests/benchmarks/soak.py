@@ -1,0 +1,188 @@
+"""A long day at the screen, shortened: does it stay quick, and does its memory stay where it is?
+
+`python -m tests.benchmarks.soak --minutes 60` types ten keys a second, sends a prompt every two seconds to a model on
+loopback that calls tools and answers, and resizes the terminal every five seconds. At the end it prints how many
+records the log has, the slope of the memory over the last two thirds beyond what the log's index grows by, how late
+keys echoed, and what exceptions were shown. The exit code is 1 if a bound is not held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks.program import Program, home, percentile
+from tests.support.served import Served, served
+from tests.support.server import Reply
+
+KEY_S, PROMPT_S, RESIZE_S, ECHO_S, MEMORY_S = 0.1, 2.0, 5.0, 0.7, 1.0
+"""Seconds between two keys, prompts, resizes, measured echoes and looks at the memory; no two alike."""
+SIZES = ((80, 24), (120, 36), (200, 50), (100, 30), (148, 40))
+INDEX_BYTES = 300
+"""What the program keeps for each record of the log: places, sizes, weights, figures of a call."""
+MOST_SLOPE_MB, MOST_ECHO_MS = 0.2, 100.0
+RECORDS_A_MINUTE = 20_000 / 60
+
+_ERROR = re.compile(rb"Traceback|\b[A-Z]\w*(?:Error|Exception)\b")
+_SIGNS = [
+    chr(code)
+    for begin, end in ((0x410, 0x450), (0x531, 0x557), (0x10D0, 0x10F1))
+    for code in range(begin, end)
+]
+"""Keys that stand nowhere else: Cyrillic, Armenian, Georgian letters, one after the other."""
+_CARRY = 64
+"""Bytes that are looked at again, since a name may have been cut there."""
+
+
+@dataclass
+class Soak:
+    """What was seen: memory and records by the second, echoes in milliseconds."""
+
+    memory: list[tuple[float, float, int]] = field(default_factory=list)
+    echoes: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def records(self) -> int:
+        return self.memory[-1][2] if self.memory else 0
+
+    @property
+    def slope(self) -> float:
+        """MB a minute over the last two thirds, without the index's own growth."""
+        late = self.memory[len(self.memory) // 3 :]
+        points = [(at / 60, megabytes - records * INDEX_BYTES / 1e6) for at, megabytes, records in late]
+        return _slope(points)
+
+
+def _slope(points: list[tuple[float, float]]) -> float:
+    """The slope of the line through the points that is nearest to them."""
+    if len(points) < 2:
+        return 0.0
+    middle_x = sum(x for x, _ in points) / len(points)
+    middle_y = sum(y for _, y in points) / len(points)
+    spread = sum((x - middle_x) ** 2 for x, _ in points)
+    return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread if spread else 0.0
+
+
+def _reply(body: dict[str, Any]) -> Reply:
+    """Three calls in a row, then an answer with a list, a table and code."""
+    calls = 0
+    for message in reversed(body["messages"]):
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        if message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
+            break
+        calls += message["role"] == "assistant"
+    if calls < 3:
+        reads = [("read_file", {"path": f"notes-{number}.txt"}) for number in range(2)]
+        return Reply.tools(*reads, text="I look.", thinking="What is there?")
+    return Reply.text(
+        "Done.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint('done')\n```\n"
+        + "words " * 20
+    )
+
+
+def run(seconds: float, folder: Path) -> Soak:
+    """Keep the program busy for so long."""
+    soak = Soak()
+    with served(folder) as server:
+        settings = folder / "config" / "settings.toml"
+        settings.write_text(settings.read_text().replace("200_000", "100_000_000"))
+        workspace = folder / "workspace"
+        workspace.mkdir(exist_ok=True)
+        for number in range(2):
+            (workspace / f"notes-{number}.txt").write_text("a line of notes\n" * 8)
+        server.always(_reply)
+        with Program("-m", "tui_agent", "--profile", "scripted", home=folder) as program:
+            program.until("ready")
+            _keep_busy(program, server, soak, seconds, folder)
+            program.press("\x11")
+            if code := program.end():
+                soak.errors.append(f"exit code {code}")
+    return soak
+
+
+class _Clock:
+    """Says what is due: each thing at its own interval, none made up for if it is late."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self._next: dict[float, float] = {}
+
+    @property
+    def now(self) -> float:
+        return time.perf_counter() - self.began
+
+    def due(self, interval: float) -> bool:
+        if self.now < self._next.get(interval, interval):
+            return False
+        self._next[interval] = self.now + interval
+        return True
+
+
+def _keep_busy(program: Program, server: Served, soak: Soak, seconds: float, folder: Path) -> None:
+    chance, clock, signs = random.Random(1), _Clock(), itertools.cycle(_SIGNS)
+    waiting, pressed, carry, seen = b"", 0.0, b"", 0.0
+    while clock.now < seconds and program.process.poll() is None:
+        if clock.due(KEY_S):
+            if not waiting and clock.now - seen > ECHO_S:
+                sign = next(signs)
+                waiting, pressed = sign.encode(), clock.now
+                program.press(sign)
+            else:
+                program.press(chance.choice("abcdefgh \x7f"))
+        if clock.due(PROMPT_S):
+            program.press("\r")
+        if clock.due(RESIZE_S):
+            program.resize(*chance.choice(SIZES))
+        if clock.due(MEMORY_S):
+            soak.memory.append((clock.now, program.memory, _records(folder)))
+            server.requests.clear()
+            server.headers.clear()
+        program.read(0.02)
+        new = carry + bytes(program.shown)
+        program.shown.clear()
+        if waiting and waiting in new:
+            soak.echoes.append(1000 * (clock.now - pressed))
+            waiting, seen = b"", clock.now
+        soak.errors += [match.decode() for match in _ERROR.findall(new)]
+        carry = new[-_CARRY:]
+
+
+def _records(folder: Path) -> int:
+    count = 0
+    for path in (folder / "data").rglob("context.jsonl"):
+        with path.open("rb") as file:
+            count += sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+    return count
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Keep the screen busy and watch its memory.")
+    parser.add_argument("--minutes", type=float, default=60)
+    options = parser.parse_args()
+    with home() as folder:
+        soak = run(options.minutes * 60, folder)
+    echo = percentile(soak.echoes, 0.99)
+    least = RECORDS_A_MINUTE * options.minutes
+    met = {
+        f"records           {soak.records:>12,}     >= {least:,.0f}": soak.records >= least,
+        f"memory beyond index {soak.slope:>10.2f} MB/min <= {MOST_SLOPE_MB}": soak.slope <= MOST_SLOPE_MB,
+        f"echo p99          {echo:>12.0f} ms  <= {MOST_ECHO_MS:g}": echo <= MOST_ECHO_MS,
+        f"exceptions        {len(soak.errors):>12}     <= 0": not soak.errors,
+    }
+    for line, holds in met.items():
+        print(f"{line:<60} {'met' if holds else 'not met'}")
+    for error in sorted(set(soak.errors)):
+        print(f"  {error}")
+    return 0 if all(met.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
