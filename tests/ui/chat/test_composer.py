@@ -131,6 +131,12 @@ async def test_a_file_of_the_workspace_is_completed(tmp_path: Path) -> None:
         await made.press("enter")
         assert made.chat.composer.text == "look at @report.py "
         assert made.session.submitted == []
+        await made.press("ctrl+u")
+        await made.until(lambda: made.chat.composer.text == "")
+        await made.type("look at @report.py")
+        await made.until(lambda: made.chat.completion.is_open, "the files again")
+        await made.press("enter")
+        await made.until(lambda: made.session.submitted, "a name typed whole lacks nothing")
 
 
 async def test_escape_closes_the_list_before_anything_else(tmp_path: Path) -> None:

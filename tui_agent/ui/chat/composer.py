@@ -277,7 +277,7 @@ class Composer(Signed):
             self.complete(candidate)
         elif key == "enter" and candidate is not None and word is not None:
             written = word.kind == "argument" and bool(word.typed) and not self._completion.moved
-            complete = written or (word.kind == "command" and word.typed in candidate.names)
+            complete = written or (word.kind != "argument" and word.typed in candidate.names)
             if not complete:
                 self.complete(candidate)
             if word.kind == "command" and candidate.whole:

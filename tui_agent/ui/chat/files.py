@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from tui_agent.ui import words
+from tui_agent.ui import words as figures
 from tui_agent.ui.chat.completion import MOST_SHOWN, Candidate
 from tui_agent.ui.chat.dropped import mention
 
@@ -113,17 +113,19 @@ class Files:
         return [self._candidate(path) for path in best(typed, found)]
 
     def _candidate(self, path: str) -> Candidate:
+        said = mention(path)
+        whole = (path,) if said == f"@{path}" else ()  # one in quotes still lacks the last of them
         if path.endswith("/"):
             count = self._listed.get(path, 0)
-            return Candidate(
-                _open(path), path, f"folder, {count:,} file{'s' if count != 1 else ''}", names=(path,)
-            )
+            # to type on behind: one in quotes stays open
+            words = f"folder, {count:,} file{'s' if count != 1 else ''}"
+            return Candidate(said.removesuffix('"'), path, words, names=whole)
         try:
             found = (self._root / path).stat()
         except OSError:
-            return Candidate(f"{mention(path)} ", path)
-        changed = words.clock(datetime.fromtimestamp(found.st_mtime).astimezone().isoformat())
-        return Candidate(f"{mention(path)} ", path, f"{words.size(found.st_size)}, changed {changed}")
+            return Candidate(f"{said} ", path, names=whole)
+        changed = figures.clock(datetime.fromtimestamp(found.st_mtime).astimezone().isoformat())
+        return Candidate(f"{said} ", path, f"{figures.size(found.st_size)}, changed {changed}", names=whole)
 
     def _list(self) -> dict[str, int]:
         from tui_agent.workspace.walk import files  # not needed before the first @
@@ -134,8 +136,3 @@ class Files:
             if len(listed) >= _MOST_FILES:
                 break
         return with_folders(listed)
-
-
-def _open(folder: str) -> str:
-    """A folder's name to type on behind: one in quotes stays open."""
-    return mention(folder).removesuffix('"')
