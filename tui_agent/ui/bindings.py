@@ -181,9 +181,9 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "select",
         "select",
-        "in the chat: select rows or characters, with ctrl words; a drag, double or triple click do too",
+        "in the chat: select rows or characters (ctrl: words, all); a drag, double or triple click do too",
         "Chat",
-        keys=("shift+up", "shift+down", "shift+left", "shift+right"),
+        keys=("shift+up", "shift+down", "shift+left", "shift+right", "ctrl+shift+end"),
         fixed=True,
     ),
     Action(

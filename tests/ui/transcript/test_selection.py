@@ -412,6 +412,23 @@ async def test_selecting_by_keys() -> None:
             assert await host.transcript.selected_text() == text, keys
 
 
+async def test_everything_is_selected_by_keys_without_reading_it() -> None:
+    async with running(60, 10, glyphs=ASCII) as host:
+        history = Lazy(turns(500))
+        host.transcript.load(history, [])
+        await host.pilot.pause()
+        host.transcript.focus()
+        await host.press("home", "right", "ctrl+shift+end")
+        assert len(history.read) < 8 * READ
+        text = await host.transcript.selected_text()
+        assert text.startswith("prompt 0\n\nI will run **0**.")
+        assert text.endswith("and more words ")
+        assert text.count("It is done, ") == 500
+        await host.press("ctrl+shift+home")
+        assert not host.transcript.has_selection
+        assert host.transcript.scroll_y == 0
+
+
 async def test_keys_go_on_with_what_the_mouse_began() -> None:
     async with running(60, 20, glyphs=ASCII) as host:
         await shows(host, answer("one two three\n\nfour five"))

@@ -20,16 +20,17 @@ FAR = 1 << 30
 _BLOCK_ROWS = 4000
 """Rows of a block at most, up and down."""
 
-Step = Literal["character", "word", "row", "page", "edge"]
+Step = Literal["character", "word", "row", "page", "edge", "all"]
+"""How far a caret goes; `edge`: to the end of its row, `all`: of everything."""
 
 
 class Caret(NamedTuple):
-    """Before character `index` of a line of a part of an entry."""
+    """Before character `at` of a line of a part of an entry."""
 
     placed: Placed
     part: int
     line: int
-    index: int
+    at: int
 
 
 class Places:
@@ -158,7 +159,7 @@ class Places:
     def caret_point(self, caret: Caret) -> Point | None:
         """The place of a caret: between two characters."""
         spot = self.locate(caret)
-        return self.point(spot, caret.index, caret.index - 1) if spot is not None else None
+        return self.point(spot, caret.at, caret.at - 1) if spot is not None else None
 
     def stepped(self, caret: Caret, step: Step, by: int, page: int) -> Caret:
         """The caret a step farther; where there is no farther, the same one. `page`: rows of a page."""
@@ -166,20 +167,23 @@ class Places:
         row = self.row(spot) if spot is not None else None
         if spot is None or row is None:
             return caret
-        index, start, stop = caret.index, row.column, row.column + len(row.text)
+        index, start, stop = caret.at, row.column, row.column + len(row.text)
         match step:
+            case "all":
+                last = self._layout.first() if by < 0 else self._layout.last_page(1)
+                return (self.caret(last, by * FAR) if last is not None else None) or caret
             case "edge":
-                return caret._replace(index=start if by < 0 else stop)
+                return caret._replace(at=start if by < 0 else stop)
             case "row" | "page":
                 return self._moved(spot, index - start, by * (page if step == "page" else 1)) or caret
             case "word":
                 places = [start + place for place in _word_places(row.text)]
                 ahead = [place for place in places if (place - index) * by > 0]
                 if ahead:
-                    return caret._replace(index=min(ahead) if by > 0 else max(ahead))
+                    return caret._replace(at=min(ahead) if by > 0 else max(ahead))
             case _:
                 if start <= index + by <= stop:
-                    return caret._replace(index=index + by)
+                    return caret._replace(at=index + by)
         beside = self._moved(spot, 0 if by > 0 else FAR, by)
         return beside if beside is not None and self.locate(beside) != spot else caret
 

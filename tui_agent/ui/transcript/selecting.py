@@ -50,6 +50,8 @@ class Selecting(Sheet):
         Binding("shift+down", "caret('row', 1, True)", show=False),
         Binding("shift+home", "caret('edge', -1, True)", show=False),
         Binding("shift+end", "caret('edge', 1, True)", show=False),
+        Binding("ctrl+shift+home", "caret('all', -1, True)", show=False),
+        Binding("ctrl+shift+end", "caret('all', 1, True)", show=False),
         Binding("shift+pageup", "caret('page', -1, True)", show=False),
         Binding("shift+pagedown", "caret('page', 1, True)", show=False),
     ]
@@ -179,7 +181,7 @@ class Selecting(Sheet):
             strip = marked(strip, cells, self.get_component_rich_style("transcript--selected"))
         caret = self._caret if self.has_focus else None
         if caret is not None and caret.placed is placed and self._caret_row(caret) is row:
-            x = row.inset + cell_len(row.text[: max(0, caret.index - row.column)])
+            x = row.inset + cell_len(row.text[: max(0, caret.at - row.column)])
             strip = marked(strip, ((x, x + 1),), self.get_component_rich_style("transcript--cursor"))
         return strip
 
