@@ -17,7 +17,8 @@ from tests.ui.stage import Stage, stage
 from tui_agent.context.lease import Lease
 from tui_agent.sessions.catalog import Catalog, Entry
 from tui_agent.sessions.folder import SessionFolder
-from tui_agent.ui.sessions import SessionList, age
+from tui_agent.ui.session_rows import age
+from tui_agent.ui.sessions import SessionList
 
 
 @asynccontextmanager

@@ -234,15 +234,23 @@ class Catalog:
         *,
         fresh: bool = True,
         go_on: Callable[[], bool] = lambda: True,
+        excerpts: int | None = None,
     ) -> Sequence[Hit]:
         """Those of the sessions in which a message holds every word of `text`, the best first; `go_on` as in `search`.
 
-        Not `fresh`: at once, from what the index knows already.
+        Not `fresh`: at once, from what the index knows already. Only the first `excerpts` hits have one.
         """
-        return list(self._said(text, {entry.folder.context_path: entry for entry in entries}, fresh, go_on))
+        logs = {entry.folder.context_path: entry for entry in entries}
+        return list(self._said(text, logs, fresh=fresh, go_on=go_on, excerpts=excerpts))
 
     def _said(
-        self, text: str, logs: Mapping[Path, Entry], fresh: bool, go_on: Callable[[], bool]
+        self,
+        text: str,
+        logs: Mapping[Path, Entry],
+        *,
+        fresh: bool,
+        go_on: Callable[[], bool],
+        excerpts: int | None,
     ) -> Iterator[Hit]:
         from tui_agent.fulltext import query
         from tui_agent.sessions.index import IndexFailed
@@ -255,9 +263,10 @@ class Catalog:
             except IndexFailed as error:
                 self.index.notice = f"searched without an index, which is slower: {error}"
             else:
-                for hit in found:
-                    if hit.log in logs:
-                        yield Hit(logs[hit.log], hit.line, hit.excerpt(text))
+                mine = [hit for hit in found if hit.log in logs]
+                for number, hit in enumerate(mine):
+                    shown = excerpts is None or number < excerpts
+                    yield Hit(logs[hit.log], hit.line, hit.excerpt(text) if shown else "")
                 return
         for log, entry in logs.items() if fresh else ():
             if go_on() and (seen := first_hit(log, text)) is not None:

@@ -13,12 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import work
@@ -28,10 +24,10 @@ from textual.style import Style
 
 from tui_agent import literal
 from tui_agent.sessions.folder import SessionError
-from tui_agent.ui import words
-from tui_agent.ui.cells import Cell, Column
+from tui_agent.ui import session_rows
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
+from tui_agent.ui.looking import looking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +36,7 @@ if TYPE_CHECKING:
 
     from tui_agent.sessions.catalog import Catalog, Census, Entry
     from tui_agent.ui.bindings import Keys
+    from tui_agent.ui.cells import Cell, Column
     from tui_agent.ui.rows import Rows
 
 View = Literal["kept", "archived", "deleted"]
@@ -59,14 +56,6 @@ _TYPING = 0.15
 """Seconds without a key after which what was said is searched."""
 _STILL = 0.1
 """Seconds on a row after which its log is counted."""
-_AGAIN = 1.0
-"""Seconds between two searches while the index still reads."""
-_WORK, _PAUSE = 0.02, 0.005
-"""Seconds of reading, and of leaving the processor to keys and frames after them."""
-_EXCERPTS = 200
-"""Hits whose words are shown."""
-_ROOMY, _WIDE = 96, 116
-"""Columns from which the model, and from which the last words have a column."""
 
 
 @dataclass
@@ -183,71 +172,33 @@ class SessionList(Listing):
     # --- rows
 
     def _columns(self) -> Sequence[Column]:
-        width = self.size.width
-        columns = [
-            Column("title"),
-            Column("used", 6),
-            Column("tokens", 9, "right"),
-            Column("size", 6, "right"),
-        ]
-        if width >= _ROOMY:
-            columns.insert(1, Column("model", 18))
-        if width >= _WIDE:
-            columns.insert(1, Column("last words"))
-        if self._everywhere and width >= _ROOMY:
-            columns.append(Column("workspace", 16))
-        return [*columns, Column("", 8)]
+        return session_rows.columns(self.size.width, places=self._everywhere)
 
     def _cells(self, index: int) -> Sequence[Cell]:
-        entry, width = self._listed[index], self.size.width
-        mark = "exact" if entry.exact else "estimated"
-        tokens = words.number(entry.tokens, mark) if entry.tokens is not None else ""
-        cells: list[Cell] = [entry.title, age(entry.at), tokens, words.size(entry.bytes)]
-        if width >= _ROOMY:
-            cells.insert(1, entry.model)
-        if width >= _WIDE:
-            cells.insert(1, Content.styled(self._hits.get(entry.path) or _flat(entry.last), "$text-muted"))
-        if self._everywhere and width >= _ROOMY:
-            cells.append(entry.workspace.rstrip("/").rpartition("/")[2])
-        return [*cells, self._state(entry)]
-
-    def _state(self, entry: Entry) -> Cell:
-        if entry.id == self._current:
-            return Content.styled("open", "bold $text-accent")
-        if entry.damaged:
-            return Content.styled("damaged", "$text-error")
-        return Content.styled("in use", "$text-warning") if entry.in_use else ""
+        entry = self._listed[index]
+        return session_rows.cells(
+            entry,
+            self.size.width,
+            places=self._everywhere,
+            current=entry.id == self._current,
+            said=self._hits.get(entry.path, ""),
+        )
 
     def _text(self, index: int) -> str:
-        entry = self._listed[index]
-        return "\n".join(
-            (entry.title, entry.first, entry.last, entry.model, entry.id, entry.workspace, entry.damaged)
-        )
+        return session_rows.searched(self._listed[index])
 
     def about(self, index: int) -> Content:
         if not 0 <= index < len(self._listed):
             return Content("")
         entry = self._listed[index]
-        lines = [("said", self._hits.get(entry.path, "")), ("first", entry.first), ("last", entry.last)]
-        if entry.damaged:
-            lines.append(("damaged", entry.damaged))
-        if entry.in_use and entry.id != self._current:
-            lines.append(("in use", f"{entry.in_use} writes it; here it can be read"))
-        lines.append(("files", words.short_path(str(entry.path))))
-        lines.append(("", self._figures(entry)))
-        room = max(20, self._detail.container_size.width - 2)
-        made = [_cut(f"{name:<8}{_flat(text)}", room) for name, text in lines if text]
-        return Content("\n").join(made)
-
-    def _figures(self, entry: Entry) -> str:
-        parts = [words.clock(entry.at), entry.model, words.size(entry.bytes)]
-        counted = self._counted.get(_key(entry))
-        if counted is not None:
-            parts.append(_count(counted.records, "record"))
-            parts.append(_count(counted.checkpoints, "checkpoint"))
-        if self._everywhere:
-            parts.insert(0, words.short_path(entry.workspace))
-        return ", ".join(filter(None, parts))
+        return session_rows.detail(
+            entry,
+            max(20, self._detail.container_size.width - 2),
+            place=self._everywhere,
+            current=entry.id == self._current,
+            said=self._hits.get(entry.path, ""),
+            counted=self._counted.get(_key(entry)),
+        )
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         super().on_rows_moved(event)
@@ -294,22 +245,11 @@ class SessionList(Listing):
             self._tell()
             return
         await asyncio.sleep(_TYPING)
-        entries, stopped = list(self._listed), threading.Event()
-
-        async def search(*, fresh: bool) -> dict[Path, str]:
-            return await asyncio.to_thread(partial(self._search, typed, entries, stopped, fresh=fresh))
-
         self._looking = True
         self._tell()
-        reading = asyncio.create_task(search(fresh=True))
-        try:
-            self._take(await search(fresh=False))
-            while not (await asyncio.wait({reading}, timeout=_AGAIN))[0]:
-                self._take(await search(fresh=False))
-            self._take(reading.result())
-            self._looking = False
-        finally:
-            stopped.set()
+        async for found in looking(self._catalog, typed, list(self._listed)):
+            self._take(found)
+        self._looking = False
         self._tell()
         if self._catalog.notice:
             self.note(self._catalog.notice, "$text-warning")
@@ -321,22 +261,6 @@ class SessionList(Listing):
             self._refilter()
             self.rows.redraw()
             self.refresh_keys()
-
-    def _search(
-        self, typed: str, entries: Sequence[Entry], stopped: threading.Event, *, fresh: bool
-    ) -> dict[Path, str]:
-        worked = time.monotonic()
-
-        def go_on() -> bool:
-            # a moment for keys and frames after a moment of work
-            nonlocal worked
-            if time.monotonic() - worked > _WORK:
-                stopped.wait(_PAUSE)
-                worked = time.monotonic()
-            return not stopped.is_set()
-
-        hits = self._catalog.said(typed, entries, fresh=fresh, go_on=go_on)
-        return {hit.entry.path: hit.excerpt if number < _EXCERPTS else "" for number, hit in enumerate(hits)}
 
     # --- keys
 
@@ -502,24 +426,6 @@ class SessionList(Listing):
         self.run_worker(doing, group="act", exit_on_error=False)
 
 
-def age(at: str, now: datetime | None = None) -> str:
-    """How long ago a time was: `now`, `5 min`, `3 h`, `12 d`, `4 mo`, `2 y`."""
-    try:
-        seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(at)).total_seconds()
-    except (ValueError, TypeError):
-        return ""
-    for limit, unit, name in (
-        (60, 0, "now"),
-        (3600, 60, "min"),
-        (86_400, 3600, "h"),
-        (60 * 86_400, 86_400, "d"),
-        (730 * 86_400, 30 * 86_400, "mo"),
-    ):
-        if seconds < limit:
-            return f"{int(seconds // unit)} {name}" if unit else name
-    return f"{int(seconds // (365 * 86_400))} y"
-
-
 def _click(key: str, text: str, action: str) -> Content:
     made = Content.assemble((key, "bold $text-accent"), " ", (text, "$text-muted"))
     return made.stylize(Style.from_meta({"@click": action}))
@@ -529,18 +435,5 @@ def _key(entry: Entry) -> tuple[Path, str, int]:
     return entry.path, entry.at, entry.bytes
 
 
-def _flat(text: str) -> str:
-    return literal.one_line(" ".join(text.split()))
-
-
-def _cut(text: str, width: int) -> Content:
-    content = Content(text)
-    return content if content.cell_length <= width else content.truncate(width - 1) + Content("…")
-
-
 def _named(entry: Entry) -> str:
     return f'"{literal.one_line(entry.title, 40)}"'
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")
