@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from textual.theme import Theme
 
 from tests.ui.transcript.host import Checkpoint, Running, answer, result, running, turns, use, words
 from tests.ui.transcript.test_search import all_hits, by_hand, looked
 from tui_agent import events
 from tui_agent.messages.blocks import Message
+from tui_agent.ui import themes
 from tui_agent.ui.transcript.entries import ToolCall
 from tui_agent.ui.transcript.search import Hit, Search
 
@@ -269,3 +271,25 @@ async def test_an_output_that_opens_below_the_screen_comes_into_view() -> None:
         assert app.rows[-1].startswith("▸ bash")
         assert app.transcript.open_output()
         assert app.rows[-1].endswith("the output")
+
+
+@pytest.mark.parametrize("theme", [themes.DARK, themes.LIGHT, themes.ANSI], ids=lambda theme: theme.name)
+async def test_the_hit_that_was_gone_to_is_told_from_the_others_without_colour(theme: Theme) -> None:
+    messages = [words("one zebra"), answer("two **zebra** and `zebra`")]
+    async with running() as app:
+        app.app.register_theme(theme)
+        app.app.theme = theme.name
+        app.transcript.load(messages, [])
+        search = looked(Search("zebra", messages))
+        app.transcript.mark(search.pattern, 5)
+        first = search.first()
+        assert first is not None
+        go(app, search, first)
+        await app.pilot.pause()
+        looks = [
+            (bool(style.reverse), bool(style.underline))
+            for y in range(app.transcript.size.height)
+            for text, style, _ in app.transcript.render_line(y)
+            if text == "zebra" and style is not None
+        ]
+        assert looks == [(True, False), (False, True), (False, True)]
