@@ -1,232 +1,240 @@
-"""Pictures of the real program with the demo model, in three sizes.
+"""Pictures of the installed program with the demo model, in three sizes.
 
     python -m tests.screenshots [NAME ...] [--check] [--png DIR]
 
-Without names all scenes are drawn into screenshots/NAME-WIDTHxHEIGHT.svg. `--check` draws them anew and fails if one
-differs from the file. `--png` also writes PNG files (with rsvg-convert, which librsvg2-bin brings). Times, durations
-and ids are masked, so that the same program always draws the same picture.
+Without names all scenes are drawn into screenshots/NAME-WIDTHxHEIGHT.svg. Each film runs `tui-agent` on a terminal of
+its own in a fresh home, types, and draws what it shows. `--check` draws them anew and fails if one differs. `--png` also
+writes PNG files (with rsvg-convert, which librsvg2-bin brings). Times, durations and ids are masked.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import difflib
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import time_machine
-from textual.pilot import Pilot
-
-from tests.ui.stage import Stage
-from tui_agent.settings.schema import Settings
-from tui_agent.ui.app import TuiAgent, Wanted
-from tui_agent.ui.cards import card
-from tui_agent.ui.chat import screen
-from tui_agent.ui.transcript import code
+from tests.support.filmed import Filmed
 
 FOLDER = Path(__file__).resolve().parents[1] / "screenshots"
 SIZES = ((80, 24), (120, 36), (200, 50))
+_PLACE = Path(tempfile.gettempdir()) / "tui-agent-pictures"
+"""Where films run: always the same place, because the paths of a session weigh tokens."""
 _REPORT = '''"""The report of a shop."""
 
 
 def report(rows):
     return "\\n".join(f"{name:20}{price:8.2f}" for name, price in rows)
 '''
-_MASKS = (
-    (re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}"), "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
-    (re.compile(r"\b\d+\.\d(?=(?: |&#160;)s\b)"), "0.1"),
-    (re.compile(r"terminal-\d+"), "terminal-1"),
-)
+_LONG = "write a long answer with tables and code"
+_RIGHT = "\x1b[C"
+_ESC = "\x1b"
+
+Film = Callable[[Filmed], Iterator[str]]
+"""Types into a program, and gives the name of each scene when it stands."""
 
 
-async def _say(made: Stage, words: str, shown: str) -> None:
-    await made.type(words)
-    await made.press("enter")
-    await made.until(lambda: shown in made.text, shown)
+def _send(film: Filmed, words: str, *shown: str) -> None:
+    film.rest()
+    film.press(words)
+    film.until(words[-20:])
+    film.rest()
+    film.press("\r")
+    film.until(*shown)
 
 
-async def _allow(made: Stage, shown: str) -> None:
-    await made.until(lambda: made.chat.dock.card is not None, "a card")
-    if not made.chat.dock.has_keys:
-        await made.press("tab")
-    await made.press("y")
-    await made.until(lambda: made.chat.dock.card is None and shown in made.text, shown)
-    await _idle(made)
+def _answer(film: Filmed, *shown: str) -> None:
+    """Give the waiting card the focus, wait until it takes keys, and allow."""
+    film.rest()
+    if "Tab to answer" in film.text:
+        film.press("\t")
+        film.until("Tab to answer", gone=True)
+    film.rest()
+    film.rest()
+    film.press("y")
+    film.until(*shown)
+    film.until("ready")
 
 
-async def _idle(made: Stage) -> None:
-    await made.until(
-        lambda: made.chat.session is not None and not made.chat.session.busy, "the end of the turn"
-    )
+def _main(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    yield "welcome"
+    _send(film, "read report.py", "lines came back", "ready")
+    _send(film, "run python3 -m py_compile report.py", "run this command?")
+    film.rest()
+    if "Tab to answer" in film.text:
+        film.press("\t")
+        film.until("Tab to answer", gone=True)
+    yield "approval"
+    _answer(film, "exit code 0")
+    _send(film, "edit report.py: replace rows with items", "make this change?")
+    _answer(film, "is now")
+    film.press("\x0f")
+    film.until("▾ edit_file")
+    yield "chat"
+    film.press("\x18i")
+    film.until("first words")
+    yield "records"
+    film.press(_RIGHT)
+    film.until("your words")
+    film.press(_RIGHT * 2)
+    film.until("what fills")
+    yield "tokens"
+    film.press("\x18i")
+    film.until("Tokens", gone=True)
+    film.press("\x06rows")
+    film.until("of")
+    yield "find"
+    film.press(_ESC)
+    film.rest()
+    film.press("\x18g")
+    film.until("messages leave the chat")
+    yield "jump"
+    film.press("\r")
+    film.until("context_1.jsonl")
+    film.rest()
+    film.press("\x03")
+    film.press("\x18u")
+    film.until("is undone")
+    film.press("\x18i")
+    film.until("Records", "Backups")
+    film.rest()
+    film.press(_RIGHT * 2)
+    film.until("2 backups")
+    yield "backups"
 
 
-async def _tour(made: Stage) -> None:
-    await _say(made, "read report.py", "lines came back")
-    await _idle(made)
-    await _say(made, "run python3 -m py_compile report.py", "run this command?")
-    await _allow(made, "exit code 0")
-    await _say(made, "edit report.py: replace rows with items", "make this change?")
-    await _allow(made, "is now")
+def _places(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    film.press("\x18h")
+    film.until("keys and commands")
+    yield "help"
+    film.press(_ESC)
+    film.until("keys and commands", gone=True)
+    film.press("\x18,")
+    film.until("durability")
+    yield "settings"
+    film.press("\x18")
+    film.until("connect")  # the letters
+    film.press("o")
+    film.until("Ollama")
+    yield "connect"
 
 
-async def _welcome(made: Stage) -> None:
-    await made.settle()
+def _light(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    _send(film, _LONG, "That was all", "ready")
+    film.rest()
+    yield "light"
 
 
-async def _approval(made: Stage) -> None:
-    await _say(made, "read report.py", "lines came back")
-    await _idle(made)
-    await _say(made, "run python3 -m py_compile report.py", "run this command?")
-    if not made.chat.dock.has_keys:
-        await made.press("tab")
+def _ansi(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    _send(film, "edit report.py: replace rows with items", "make this change?")
+    film.rest()
+    if "Tab to answer" in film.text:
+        film.press("\t")
+        film.until("Tab to answer", gone=True)
+    yield "ansi"
 
 
-async def _jump(made: Stage) -> None:
-    await _tour(made)
-    await made.press("ctrl+x", "g")
-    await made.until(lambda: "messages leave the chat" in made.text, "the preview")
-    await made.press("down")
-    await made.settle()
-
-
-async def _records(made: Stage) -> None:
-    await _tour(made)
-    await made.press("f3")
-    await made.until(lambda: "first words" in made.text, "the inspector")
-
-
-async def _backups(made: Stage) -> None:
-    await _jump(made)
-    await made.press("enter")
-    await made.until(lambda: "context_1.jsonl" in made.text, "the backup")
-    await made.press("ctrl+x", "u")
-    await made.until(lambda: "is undone" in made.text, "the undo")
-    await made.press("f3", "right", "right")
-    await made.until(lambda: "2 backups" in made.text, "the backups")
-
-
-async def _help(made: Stage) -> None:
-    await made.press("f1")
-    await made.until(lambda: "keys and commands" in made.text, "the help")
-
-
-SCENES: dict[str, Callable[[Stage], Awaitable[None]]] = {
-    "welcome": _welcome,
-    "approval": _approval,
-    "chat": _tour,
-    "jump": _jump,
-    "records": _records,
-    "backups": _backups,
-    "help": _help,
+FILMS: dict[str, tuple[Film, str]] = {
+    "main": (_main, 'theme = "dark"\n'),
+    "places": (_places, 'theme = "dark"\n'),
+    "light": (_light, 'theme = "light"\n'),
+    "ansi": (_ansi, 'theme = "ansi"\n'),
 }
+"""Films, and the settings they run with."""
 
 
-@dataclass
-class Picture:
-    """A scene at a size."""
-
-    name: str
-    size: tuple[int, int]
-
-    @property
-    def file(self) -> Path:
-        return FOLDER / f"{self.name}-{self.size[0]}x{self.size[1]}.svg"
-
-
-async def draw(picture: Picture) -> str:
-    """Run the program in a fresh home and draw the scene."""
-    home = Path(tempfile.mkdtemp(prefix="tui-agent-"))
-    try:
-        workspace = home / "work" / "shop"
-        workspace.mkdir(parents=True)
-        (workspace / "report.py").write_text(_REPORT)
-        os.environ |= {"HOME": str(home), "TUI_AGENT_HOME": str(home / "agent"), "TZ": "UTC"}
-        time.tzset()
-        app = TuiAgent(Wanted(workspace), Settings(file=home / "settings.toml"))
-        with time_machine.travel(datetime(2026, 3, 5, 12, 4, tzinfo=UTC), tick=False):
-            async with app.run_test(size=picture.size) as pilot:
-                return await _scene(app, pilot, picture.name)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-
-
-async def _scene(app: TuiAgent, pilot: Pilot[Any], name: str) -> str:
-    made = Stage(app, pilot)
-    await made.until(lambda: made.chat.session is not None, "the session")
-    await made.until(lambda: "demo model - no AI" in made.lines[0], "the model")
-    await made.settle()
-    await SCENES[name](made)
-    await made.settle()
-    made.chat.transcript.flush()
-    await made.settle()
-    drawn = app.export_screenshot(title="tui-agent")
-    await app.action_quit()
-    for pattern, mask in _MASKS:
-        drawn = pattern.sub(mask, drawn)
+def shoot(name: str, size: tuple[int, int]) -> dict[str, str]:
+    """The scenes of a film at a size, as SVG."""
+    film, settings = FILMS[name]
+    home = _PLACE / f"{name}-{size[0]}"
+    shutil.rmtree(home, ignore_errors=True)
+    workspace = home / "work" / "shop"
+    workspace.mkdir(parents=True)
+    (workspace / "report.py").write_text(_REPORT)
+    config = home / "agent" / "config"
+    config.mkdir(parents=True)
+    (config / "settings.toml").write_text(settings)
+    environment = {
+        "HOME": str(home),
+        "TUI_AGENT_HOME": str(home / "agent"),
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [str(Path(sys.executable).with_name("tui-agent"))]
+    drawn: dict[str, str] = {}
+    with Filmed(command, cwd=workspace, environment=environment, size=size) as running:
+        for scene in film(running):
+            running.rest()
+            drawn[scene] = running.svg("tui-agent")
+    shutil.rmtree(home, ignore_errors=True)
     return drawn
 
 
-def _quick() -> None:
-    """No waiting: cards are armed at once, letters act at once, an empty composer is idle, code is in colours."""
-    code.warm()
-    card.ARMING = 0.0
-    card.ALONE = 0.001
-    screen._IDLE = 0.0
-    for name in [name for name in os.environ if name.endswith(("_API_KEY", "_AUTH_TOKEN"))]:
-        del os.environ[name]
+def picture(scene: str, size: tuple[int, int]) -> Path:
+    """The file of a scene at a size."""
+    return FOLDER / f"{scene}-{size[0]}x{size[1]}.svg"
 
 
-def _png(picture: Picture, drawn: str, folder: Path) -> None:
+def differences(drawn: dict[str, str], size: tuple[int, int]) -> list[str]:
+    """What differs from the files: each with its first lines."""
+    found = []
+    for scene, svg in drawn.items():
+        file = picture(scene, size)
+        old = file.read_text() if file.exists() else ""
+        if old != svg:
+            lines = difflib.unified_diff(old.splitlines(), svg.splitlines(), lineterm="", n=0)
+            found.append("\n".join([file.name, *list(lines)[:12]]))
+    return found
+
+
+def _png(scene: str, size: tuple[int, int], svg: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # librsvg drops spaces at the ends of a text unless it is told to keep them
-    spaced = drawn.replace("<svg ", '<svg xml:space="preserve" ', 1)
-    target = folder / picture.file.with_suffix(".png").name
+    spaced = svg.replace("<svg ", '<svg xml:space="preserve" ', 1)
+    target = folder / picture(scene, size).with_suffix(".png").name
     subprocess.run(["rsvg-convert", "-o", str(target)], input=spaced.encode(), check=True)
 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.screenshots", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("names", nargs="*", choices=[*SCENES, []], metavar="NAME", help=", ".join(SCENES))
+    about = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.screenshots", description=about)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"films: {', '.join(FILMS)}")
     parser.add_argument("--check", action="store_true", help="fail if a picture differs from its file")
     parser.add_argument("--png", type=Path, metavar="DIR", help="also write PNG files into this folder")
     options = parser.parse_args()
+    if unknown := set(options.names) - set(FILMS):
+        parser.error(f"no film is called {', '.join(sorted(unknown))}; there are {', '.join(FILMS)}")
     if options.png and shutil.which("rsvg-convert") is None:
         parser.error("--png needs rsvg-convert (Debian: librsvg2-bin)")
-    _quick()
     different = []
-    for name in options.names or SCENES:
+    for name in options.names or FILMS:
         for size in SIZES:
-            picture = Picture(name, size)
-            drawn = asyncio.run(draw(picture))
-            if options.png:
-                _png(picture, drawn, options.png)
-            if not options.check:
-                FOLDER.mkdir(exist_ok=True)
-                picture.file.write_text(drawn)
-                print(picture.file.name)
-            elif not picture.file.exists() or picture.file.read_text() != drawn:
-                different.append(picture.file.name)
-                old = picture.file.read_text().splitlines() if picture.file.exists() else []
-                print(*list(difflib.unified_diff(old, drawn.splitlines(), lineterm="", n=0))[:12], sep="\n")
+            drawn = shoot(name, size)
+            if options.check:
+                different += differences(drawn, size)
+                continue
+            FOLDER.mkdir(exist_ok=True)
+            for scene, svg in drawn.items():
+                picture(scene, size).write_text(svg)
+                print(picture(scene, size).name)
+                if options.png:
+                    _png(scene, size, svg, options.png)
     if different:
-        print(
-            f"differ: {', '.join(different)}; draw them anew with python -m tests.screenshots",
-            file=sys.stderr,
-        )
+        print(*different, "draw them anew with python -m tests.screenshots", sep="\n", file=sys.stderr)
     return 1 if different else 0
 
 
