@@ -159,11 +159,15 @@ def test_lines_that_go_on_and_what_is_sent_meanwhile(server: Served, shop: Path)
         screen.press(b"second\n")
         server.wait(hold.reached)
         say(screen, "third", b"1 message of yours waits; sent at the next step")
+        say(screen, "fourth", b"2 messages of yours wait")
+        assert "2 fourth" in say(screen, "/queue", b"2 fourth")
+        say(screen, "/queue 2", b"taken back, it was:", b"1 message of yours waits")
         server.let_go(hold)
         screen.until(b"model: one", b"model: two")
         screen.press(CTRL_D)
         assert screen.end() == 0
     assert server.requests[0]["messages"][-1]["content"][0]["text"] == "first\nsecond"
+    assert "fourth" not in str(server.requests)
     assert "third" in str(server.requests[1]["messages"][-1])
 
 
@@ -184,6 +188,7 @@ def test_sessions_are_listed_left_begun_and_gone_on_with(plain: Terminal, shop: 
     text = say(plain, f"/resume {made.id[:20]}", b"answer to words of old", READY)
     assert "you: words of old" in text
     assert "model: answer to words of old" in text
+    assert "2 places say it" in say(plain, "/find WORDS of", b"answer to words of old", READY)
     assert "0: " in say(plain, "/checkpoints", b"words of old", READY)
     say(plain, "/revert 0", b"back before checkpoint 0", READY)
     say(plain, "/new", b"session: a new session", READY)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _WORDS = 80
 """Characters of a title or of first words in a list."""
 _MESSAGES = 10
+_FOUND = 20
+"""Places of a search that are read out, the last ones."""
 _RESULT_LINES = 12
 """Lines of a call's result in the history."""
 
@@ -65,6 +67,30 @@ async def history(talk: Talk, count: str = "") -> Said:
         f"{len(messages):,} messages in all",
         *(line for index in range(first, len(messages)) for line in told(messages[index])),
     ]
+
+
+async def find(talk: Talk, *words_: str) -> Said:
+    """Read the messages that say TEXT"""
+    wanted = " ".join(words_).casefold()
+    if not wanted:
+        raise CommandError("usage: /find TEXT")
+    messages = talk.session.context.history
+    found: list[str] = []
+    async for index in words.in_slices(range(len(messages))):
+        found += [line for line in told(messages[index]) if wanted in line.casefold()]
+    return [_times(len(found), "place says it", "places say it"), *found[-_FOUND:]]
+
+
+async def queue(talk: Talk, number: str = "") -> Said:
+    """List the messages of yours that wait; with a number: take that one back"""
+    waiting = talk.session.queue
+    if not number:
+        rows = [f"{place} {_first(prompt.text)}" for place, prompt in enumerate(waiting, 1)]
+        return ["/queue NUMBER takes one back", *rows] if rows else ["no message of yours waits"]
+    if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(waiting)):
+        raise CommandError("usage: /queue [NUMBER]")
+    prompt = talk.session.withdraw(waiting[int(number) - 1].id)
+    return ["taken back, it was:", prompt.text] if prompt is not None else ["it was sent just now"]
 
 
 async def output(talk: Talk) -> Said:
@@ -151,13 +177,13 @@ async def inspect(talk: Talk) -> Said:
 COMMANDS: Mapping[str, Command] = {
     "help": help_, "keys": help_, "quit": quit_, "history": history, "output": output, "again": again,
     "copy": copy, "checkpoints": checkpoints, "backups": backups, "sessions": sessions, "resume": resume,
-    "new": new, "settings": settings, "inspect": inspect,
+    "new": new, "find": find, "queue": queue, "settings": settings, "inspect": inspect,
 }  # fmt: skip
 """By name, without the slash. The session's own commands come besides."""
 
-_ARGUMENT = {"history": "[N]", "sessions": "[all]", "resume": "ID"}
+_ARGUMENT = {"find": "TEXT", "queue": "[NUMBER]", "history": "[N]", "sessions": "[all]", "resume": "ID"}
 
-NEED_A_SCREEN = frozenset(("theme", "mouse", "find", "connect", "queue", "editor", "pager"))
+NEED_A_SCREEN = frozenset(("theme", "mouse", "connect", "tour"))
 """Commands of the screen that mean nothing here, or are done otherwise."""
 
 
@@ -186,6 +212,10 @@ def _shortened(block: Block) -> str:
     lines = result_text(block).rstrip().split("\n")
     more = [f"and {len(lines) - _RESULT_LINES:,} more lines"] if len(lines) > _RESULT_LINES else []
     return "\n".join([*lines[:_RESULT_LINES], *more])
+
+
+def _times(count: int, one: str, more: str) -> str:
+    return f"{count} {one}" if count == 1 else f"{count:,} {more}"
 
 
 def _first(text: str) -> str:
