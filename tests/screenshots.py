@@ -3,8 +3,8 @@
     python -m tests.screenshots [NAME ...] [--check] [--png DIR]
 
 Without names all scenes are drawn into screenshots/NAME-WIDTHxHEIGHT.svg. Each film runs `tui-agent` on a terminal of
-its own in a fresh home, types, and draws what it shows. `--check` draws them anew and fails if one differs. `--png` also
-writes PNG files (with rsvg-convert, which librsvg2-bin brings). Times, durations and ids are masked.
+its own in a fresh home, types, and draws what it shows. `--check` draws them anew and fails if one differs. `--png`
+also writes PNG files (with rsvg-convert, which librsvg2-bin brings). Times, durations and ids are masked.
 """
 
 from __future__ import annotations
