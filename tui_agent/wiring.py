@@ -1,4 +1,4 @@
-"""A session out of its parts: the only file that names the concrete ones.
+"""A session out of its parts: the only file that names the concrete ones (but for the model: see `choice`).
 
 Everything above (the screen, `-p`, tests) calls `open_session`; nothing below knows who calls.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,12 @@ from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.replies import Replies, assemble, limits_of
-from tui_agent.agent.session import Chosen, Parts, Session
-from tui_agent.commands import CommandError, Commands
+from tui_agent.agent.session import Parts, Session
+from tui_agent.choice import Choice
+from tui_agent.commands import Commands
 from tui_agent.context import Backup, Context, ContextError, LogBusy, Record
 from tui_agent.events import Appended, Event, Notice, Rotated, SessionOpened, StateChanged
-from tui_agent.llm.provider import Provider, ProviderError
+from tui_agent.llm.provider import ProviderError
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Estimator
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
@@ -32,7 +32,6 @@ from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.settings.save import add_rule
-from tui_agent.settings.schema import Profile, Settings
 from tui_agent.timeline.timeline import Timeline
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
@@ -46,6 +45,7 @@ from tui_agent.workspace.root import find_root
 if TYPE_CHECKING:
     from tui_agent.messages.request import Request
     from tui_agent.prompt.manifest import Manifest
+    from tui_agent.settings.schema import Settings
     from tui_agent.tools.tool import Tool
 
 
@@ -87,8 +87,8 @@ async def open_session(
     try:
         await context.restore()
         rules = _rules(settings, allow)
-        choose = _Choice(settings, folder)
-        chosen = choose.first(profile, demo=demo)
+        choose = Choice(settings, folder)
+        chosen = await asyncio.to_thread(choose.first, profile, demo=demo)  # a keyring may ask the person
     except (ContextError, ValueError, OpenError) as error:
         bus.close()
         await asyncio.to_thread(folder.remove_if_unused)
@@ -201,8 +201,8 @@ async def preview_request(
         OpenError: no model is named, and the endpoint does not tell.
         SettingsError: there is no such profile.
     """
-    choice = _Choice(settings, SessionFolder(context.path.parent))
-    chosen = choice.first(profile, demo=False)
+    choice = Choice(settings, SessionFolder(context.path.parent))
+    chosen = await asyncio.to_thread(choice.first, profile, demo=False)
     provider = chosen.provider
     if not provider.model:
         try:
@@ -348,91 +348,3 @@ async def _ask_limits(session: Session) -> None:
         await session.prepare()
     except ProviderError as error:
         session.emit(Notice(f"{error}", "warning", "model"))
-
-
-@dataclass
-class _Choice:
-    """Chooses the provider: a profile of settings, another model of the profile in force, or the demo model."""
-
-    settings: Settings
-    folder: SessionFolder
-
-    def __post_init__(self) -> None:
-        self.notices: list[str] = []
-        self._profile: Profile | None = None
-
-    def first(self, name: str | None, *, demo: bool) -> Chosen:
-        """The provider a session starts with; the demo model where there is no key, said in `notices`."""
-        profile = self.settings.find_profile("demo" if demo else name)
-        key = secrets.api_key(profile)
-        if profile.provider != "demo" and profile.auth != "none" and key is None:
-            variable = profile.api_key_env or "the key variable of the profile"
-            self.notices.append(
-                f"no key for {profile.base_url}: the demo model answers, which is no AI. /connect connects a model; "
-                f"so does setting {variable} before the start"
-            )
-            profile = self.settings.profiles.get("demo", Profile(name="demo", provider="demo", auth="none"))
-            key = None
-        return self._connected(profile, key)
-
-    async def named(self, name: str) -> Chosen:
-        """The profile of that name, a model of one (`PROFILE MODEL`), or of the profile in force; its limits asked.
-
-        Raises:
-            CommandError: there is no key, or the endpoint does not answer.
-        """
-        profile = self._find(name)
-        key = await asyncio.to_thread(secrets.api_key, profile)
-        if profile.provider != "demo" and profile.auth != "none" and key is None:
-            variable = profile.api_key_env or "the variable of the profile's key"
-            raise CommandError(
-                f"there is no key for {profile.base_url}: /connect asks for it, or set {variable}"
-            )
-        before, chosen = self._profile, self._connected(profile, key)
-        try:
-            await chosen.provider.prepare()
-        except ProviderError as error:
-            self._profile = before
-            await chosen.provider.close()
-            raise CommandError(f"{name} cannot be asked: {error}") from error
-        except BaseException:
-            self._profile = before
-            raise
-        return chosen
-
-    def take(self, settings: Settings) -> None:
-        """Choose from other settings from now on."""
-        self.settings = settings
-
-    def _find(self, name: str) -> Profile:
-        profiles = self.settings.profiles
-        if name in profiles:
-            return profiles[name]
-        within = [known for known in profiles if name.startswith(f"{known} ")]
-        if within:
-            known = max(within, key=len)
-            profile, model = profiles[known], name[len(known) :].strip()
-        elif self._profile is not None:
-            profile, model = self._profile, name
-        if (not within and self._profile is None) or profile.provider == "demo":
-            raise CommandError(
-                f"there is no profile {name!r} in settings; there are: {', '.join(sorted(profiles))}"
-            )
-        if model == profile.model:
-            return profile
-        return replace(profile, model=model, context_window=None, max_output_tokens=None)
-
-    def _connected(self, profile: Profile, key: str | None) -> Chosen:
-        self._profile = profile
-        provider = _provider(profile, key, self.folder.blobs.get)
-        return Chosen(provider, profile.name, profile.thinking, profile.provider == "demo")
-
-
-def _provider(profile: Profile, key: str | None, load_blob: Callable[[str], bytes | None]) -> Provider:
-    if profile.provider == "demo":
-        from tui_agent.llm.demo import DemoProvider
-
-        return DemoProvider()
-    from tui_agent.llm.anthropic import AnthropicProvider
-
-    return AnthropicProvider(profile, key, load_blob=load_blob)
