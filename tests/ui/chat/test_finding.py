@@ -132,10 +132,25 @@ async def test_a_history_that_was_rewritten_is_searched_anew(tmp_path: Path) -> 
 
 async def test_what_the_screen_has_not_is_gone_to_all_the_same(tmp_path: Path) -> None:
     async with stage(tmp_path) as view:
-        view.session.context.say("user", text_block("written by another zebra"), id="elsewhere")
+        for number in range(3):
+            view.session.context.say(
+                "user", text_block(f"written by another zebra {number}"), id=f"e{number}"
+            )
         await find(view, "another zebra")
-        assert said_in(view) == "hit 1 of 1"
-        assert "written by another zebra" in view.text
+        first = number_in(view)
+        await view.press("enter")
+        await view.settle()
+        assert said_in(view) == f"hit {first + 1} of 3"
+        assert "written by another zebra 2" in view.text
+
+
+async def test_find_takes_the_place_of_an_inspector_that_covers_the_chat(tmp_path: Path) -> None:
+    async with stage(tmp_path) as view:
+        await view.press("f3")
+        await view.until(lambda: view.chat.panel is not None and view.chat.panel.has_class("-over"))
+        await view.press("ctrl+f")
+        await view.until(lambda: view.chat.panel is None and view.chat.find_bar is not None)
+        await view.until(lambda: view.chat.find_bar is not None and view.chat.find_bar.words.has_focus)
 
 
 async def test_turns_by_key_and_what_is_said_at_the_end(tmp_path: Path) -> None:

@@ -237,8 +237,10 @@ class Finding(Places):
             return
         seen = self.transcript.visit(found, hit.message)
         if seen is None and not self.session.active:
-            # nothing on the screen is that message: show what the log holds
+            # nothing on the screen is that message: show what the log holds; it is the one that was searched
+            search, self.search = self.search, None
             self.reload()
+            self.search = search
             seen = self.transcript.visit(found, hit.message)
         self._hidden = not seen
 
