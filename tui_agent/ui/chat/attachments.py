@@ -91,6 +91,11 @@ def _next(taken: str, kind: str) -> int:
     return max((int(number) for number in re.findall(rf"\[{kind} #(\d+)", taken)), default=0) + 1
 
 
+def mention(path: str) -> str:
+    """`@path`, in quotes if it has blanks."""
+    return f'@"{path}"' if any(character.isspace() for character in path) else f"@{path}"
+
+
 def received(words: str, images: Iterable[Block]) -> Prompt:
     """A prompt as it was sent: the signs in its words are numbered as its pictures are."""
     named = {f"[Image #{number}]": image for number, image in enumerate(images, 1)}

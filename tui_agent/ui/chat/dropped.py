@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from tui_agent.ui.chat.attachments import mention
 from tui_agent.ui.terminal import on_another_machine
 
 _MOST_CHARACTERS = 8000
@@ -56,11 +57,6 @@ def may_be_dropped(paste: str) -> bool:
     return len(paste) <= _MOST_CHARACTERS and paste.lstrip().startswith(
         ("/", "~/", "'/", '"/', "file://", "'~/")
     )
-
-
-def mention(path: str) -> str:
-    """`@path`, in quotes if it has blanks."""
-    return f'@"{path}"' if any(character.isspace() for character in path) else f"@{path}"
 
 
 def _parted(line: str) -> list[str]:

@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 from tui_agent.ui import words as figures
+from tui_agent.ui.chat.attachments import mention
 from tui_agent.ui.chat.completion import MOST_SHOWN, Candidate
-from tui_agent.ui.chat.dropped import mention
 
 _MOST_FILES = 100_000
 """Files of a workspace that are offered; the rest of a larger one is not."""
