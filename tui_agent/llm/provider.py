@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
     from tui_agent.messages.request import Request
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A piece of text of the open reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
+class Thinking(Struct, frozen=True):
     """A piece of thinking of the open reply."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     """A tool call is being written; `size` is the bytes of its arguments so far."""
 
     call: str
@@ -34,8 +32,7 @@ class ToolUse:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Exact figures of one request, in tokens; `input` does not contain the cache figures (Messages API)."""
 
     input: int = 0
@@ -49,8 +46,7 @@ class Usage:
         return self.input + self.cache_read + self.cache_write + self.output
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The whole reply, the last thing a stream yields.
 
     `content` holds blocks as the API returned them. A tool_use whose arguments were not valid JSON has

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 Section = Literal["tools", "system", "messages"]
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(msgspec.Struct, frozen=True):
     """The weight of the whole request: `count` = `exact` + `pending`, in tokens; `mark` says how sure."""
 
     count: int
@@ -26,8 +24,7 @@ class Total:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """One item of the request: `start` and `end` are byte offsets in its canonical form."""
 
     section: Section
@@ -38,8 +35,7 @@ class Item:
     tokens: Tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True):
     """The request's items, largest sections first by order of sending, and its total.
 
     `total` is the number on the status bar and the one that triggers compaction. `window` and `reserve` (for the

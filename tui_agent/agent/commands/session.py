@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import aiofiles
-
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.messages.blocks import Message, result_text
 from tui_agent.settings.schema import LEVELS
@@ -109,6 +107,8 @@ async def export(session: Session, *file: str) -> Outcome:
     path = Path(name).expanduser()
     path = path if path.is_absolute() else session.workspace / path
     text = session.redact(_markdown(session.title or "Conversation", session.context.history))
+    import aiofiles  # not needed to open a session
+
     try:
         async with aiofiles.open(path, "x", encoding="utf-8", errors="replace") as copy:
             await copy.write(text)

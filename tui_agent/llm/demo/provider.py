@@ -10,11 +10,11 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.llm.demo.planner import Answer, plan
 from tui_agent.llm.provider import ContextOverflow, ProviderError, Reply, Text, Thinking, ToolUse, Usage
 from tui_agent.messages.tokens import Estimator
 
 if TYPE_CHECKING:
+    from tui_agent.llm.demo.planner import Answer
     from tui_agent.llm.provider import Delta
     from tui_agent.messages.blocks import Block
     from tui_agent.messages.request import Request
@@ -127,6 +127,8 @@ class DemoProvider:
                 tokens=total,
                 window=self._window,
             )
+        from tui_agent.llm.demo.planner import Answer, plan  # not needed until something is said
+
         answer = plan(request.messages, frozenset(tool["name"] for tool in request.tools))
         if answer.fault in ("overloaded", "cut"):
             again = self._failed == request.sha256
