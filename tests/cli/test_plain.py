@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -367,6 +368,32 @@ def test_questions_come_one_after_the_other() -> None:
         ("b", said.Answer("answer", note="blue")),
     ]
     assert not ears.asking
+
+
+def ended(tool: str, outcome: Literal["ok", "error"], text: str, **more: str) -> said.ToolEnded:
+    return said.ToolEnded("c", tool, "x", outcome, "", text, 10, 0.0, **more)
+
+
+def test_results_tell_what_a_person_has_to_know() -> None:
+    ears = Ears()
+    ears.telling.hear(ended("read_file", "ok", "not read out"))
+    assert ears.text == "tool read_file: ok, x, 10 B, 0 seconds\n"
+    ears.telling.hear(ended("bash", "error", "first\nsecond\nthird\nfourth"))
+    assert "| first\n| second\n| third\nnote: 1 more lines; /output reads all of it\n" in ears.text
+    ears.telling.hear(ended("!ls", "ok", "a.txt\nb.txt\n"))
+    assert ears.text.endswith("| a.txt\n| b.txt\n")
+    ears.telling.hear(ended("edit_file", "ok", "edited", diff="--- a\n+++ b\n+one\n-two\n-three"))
+    assert "ok, x, 1 line added, 2 removed" in ears.text
+    assert ears.telling.output.startswith("--- a")
+
+
+def test_an_answer_is_taken_back_only_if_it_was_told() -> None:
+    ears = Ears()
+    ears.telling.hear(said.ReplyDropped("it broke"))
+    assert ears.text == ""
+    ears.telling.hear(said.TextDelta("half"))
+    ears.telling.hear(said.ReplyDropped("it broke"))
+    assert ears.text == "model: half\nmodel: the answer above does not count: it broke\n"
 
 
 def test_long_silence_is_told() -> None:

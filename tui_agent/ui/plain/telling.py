@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _TITLE = 200
 """Characters of a call's main argument."""
+_OWN_LINES, _ERROR_LINES = 100, 3
+"""Lines that are read out of what a person's own command printed, and of a failure."""
 _REASONS = {
     "end_turn": "done",
     "stop_sequence": "done",
@@ -39,7 +41,8 @@ class Telling:
         self.sends = False
         """Words are on their way to an idle session."""
         self._since = self._heard = clock()
-        self._thinks = False
+        self._thinks = self._told = False
+        """Thinking and text of the open reply were told of."""
         self._calls: dict[str, bool] = {}
         """The calls under way, and whether their beginning was told."""
         self._weight: said.Weighed | None = None
@@ -52,6 +55,7 @@ class Telling:
         match event:
             case said.TextDelta(text=text):
                 self._do("answering")
+                self._told = self._told or bool(text.strip())
                 self._voice.piece(text, "model")
             case said.ThinkingDelta():
                 if not self._thinks:
@@ -61,9 +65,10 @@ class Telling:
             case said.ToolUseDelta(tool=tool):
                 self._do(f"writing a call of {literal.one_line(tool, _TITLE)}")
             case said.ReplyEnded() | said.StepStarted():
-                self._thinks = False
+                self._thinks = self._told = False
                 self._voice.end_piece()
-            case said.ReplyDropped(reason=reason):
+            case said.ReplyDropped(reason=reason) if self._told:
+                self._told = False
                 self._voice.say(f"the answer above does not count: {reason}", "model")
             case said.ToolStarted():
                 self._started(event)
@@ -147,16 +152,26 @@ class Telling:
         said_so: list[str] = [event.outcome]
         if not self._calls.pop(event.call, False) and event.title:
             said_so.append(_line(event.title))
-        if event.summary:
+        if event.summary and not event.diff:
             said_so.append(_line(event.summary))
         if event.diff:
             lines = event.diff.split("\n")
             more = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
             less = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-            said_so.append(f"{more} lines added, {less} removed")
+            said_so.append(f"{more} {'line' if more == 1 else 'lines'} added, {less} removed")
         said_so += [words.size(event.size), _seconds(event.seconds)]
         self._voice.say(", ".join(said_so), _tool(event.tool))
+        self._tell_result(event)
         self._do("asking the model")
+
+    def _tell_result(self, event: said.ToolEnded) -> None:
+        """What the person has to know of it: what their own command printed, and why a call failed."""
+        lines = event.text.strip().split("\n")
+        most = _OWN_LINES if event.tool.startswith("!") else 0 if event.outcome == "ok" else _ERROR_LINES
+        for line in lines[:most]:
+            self._voice.say(f"| {line}")
+        if most and len(lines) > most:
+            self._voice.say(f"{len(lines) - most:,} more lines; /output reads all of it", "note")
 
     def _turn_ended(self, event: said.TurnEnded) -> None:
         self._calls.clear()

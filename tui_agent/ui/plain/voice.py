@@ -15,6 +15,7 @@ from tui_agent import literal
 
 _END = re.compile(r"(?:[.!?:;…]+[\"')\]]*(?=\s)|[。！？]|\n)\s*")
 """Where a text may be read out: after a sentence or a line."""
+_LINE = re.compile(r"\n(?=[^\n])")
 _LONGEST = 400
 """Characters without such a place after which a text is cut at a space."""
 _TAB = 4
@@ -84,13 +85,10 @@ class Voice:
                 self._write(f"{self._label}: ")
                 self._labelled = True
         if text:
-            shown = f"\n{_INDENT}".join(_shown(text).split("\n"))
-            indents = self._indents and not shown.startswith("\n")
-            # a line that is begun is indented when there is something on it
-            self._indents = shown.endswith(f"\n{_INDENT}")
-            self._write(
-                (_INDENT if indents else "") + (shown.removesuffix(_INDENT) if self._indents else shown)
-            )
+            shown = _shown(text)
+            first = _INDENT if self._indents and not shown.startswith("\n") else ""
+            self._write(first + _LINE.sub(f"\n{_INDENT}", shown))
+            self._indents = shown.endswith("\n")
 
     def _new_line(self) -> None:
         if self._inside_line:
