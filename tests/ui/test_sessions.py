@@ -228,3 +228,13 @@ def test_an_age_is_said_in_one_unit() -> None:
         assert age((now - timedelta(seconds=seconds)).isoformat(), now) == said
     assert age("nonsense", now) == ""
     assert json.dumps(age("2026-01-01", now)) == '""', "a time without a zone is none"
+
+
+async def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path, home: Path) -> None:
+    (home / "data").mkdir(exist_ok=True)
+    (home / "data" / "sessions").write_text("in the way")
+    async with stage(tmp_path) as made:
+        await made.press("f4")
+        await made.until(lambda: isinstance(made.app.screen, SessionList))
+        await made.press("w")
+        await made.until(lambda: "cannot be read" in made.text and "every workspace: 0" in made.lines[1])

@@ -60,6 +60,8 @@ class Listing(Over):
         self.entry = EntryLine()
         self._title = title
         self._head = Static(classes="title", markup=False)
+        # what can be clicked there is a key and its words, not a link that is underlined
+        self._head.auto_links = False
         self._note = Static(classes="note", markup=False)
         self._detail = Static(classes="detail", markup=False)
         self._entered: Callable[[str], None] = lambda text: None

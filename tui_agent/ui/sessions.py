@@ -45,7 +45,7 @@ View = Literal["kept", "archived", "deleted"]
 _NEXT: dict[View, View] = {"kept": "archived", "archived": "deleted", "deleted": "kept"}
 _SHOWS: dict[View, str] = {"kept": "the usual ones", "archived": "archived ones", "deleted": "deleted ones"}
 _EMPTY: dict[View, str] = {
-    "kept": "No session yet: what you say begins one. w looks in every workspace, Esc goes back.",
+    "kept": "No session here yet: what you say begins one. w looks elsewhere.",
     "archived": "Nothing is archived. v shows the deleted ones.",
     "deleted": "Nothing is deleted. v shows the usual ones.",
 }
@@ -124,10 +124,13 @@ class SessionList(Listing):
 
     @work(group="read", exclusive=True, exit_on_error=False)
     async def _read(self) -> None:
-        found = await asyncio.to_thread(self._source)
-        while batch := await asyncio.to_thread(lambda: list(itertools.islice(found, _AT_ONCE))):
-            self._listed += batch
-            self._show()
+        try:
+            found = await asyncio.to_thread(self._source)
+            while batch := await asyncio.to_thread(lambda: list(itertools.islice(found, _AT_ONCE))):
+                self._listed += batch
+                self._show()
+        except SessionError as error:
+            self.note(str(error), "$text-error")
         self._reading = False
         self.rows.empty = _EMPTY[self._view]
         self._show()
@@ -164,8 +167,10 @@ class SessionList(Listing):
         self.headline(
             Content.assemble(
                 (f"{kind}{where}: {count}{looking}", "$text-muted"),
-                _click("   w", other, "screen.elsewhere"),
-                _click("   v", _SHOWS[_NEXT[self._view]], "screen.other_view"),
+                "   ",
+                _click("w", other, "screen.elsewhere"),
+                "   ",
+                _click("v", _SHOWS[_NEXT[self._view]], "screen.other_view"),
             )
         )
 
