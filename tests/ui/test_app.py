@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,27 +16,6 @@ from tui_agent.ui import app as module
 from tui_agent.ui.app import TuiAgent, Wanted, farewell, style_sheets
 from tui_agent.ui.chat.screen import WAYS_OUT
 from tui_agent.ui.inspect import LogApp
-
-
-def test_nothing_of_the_engine_is_imported_with_the_screen() -> None:
-    code = "import sys, tui_agent.ui.app; print('\\n'.join(sys.modules))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    rooms = (
-        "agent",
-        "context",
-        "tools",
-        "llm",
-        "prompt",
-        "sessions",
-        "timeline",
-        "planning",
-        "wiring",
-        "workspace",
-    )
-    assert not [name for name in loaded if name.startswith(tuple(f"tui_agent.{room}" for room in rooms))]
-    assert not {"anthropic", "httpx", "PIL", "sqlite3"} & set(loaded)
 
 
 def test_the_style_sheets_are_found_in_a_checkout() -> None:
