@@ -319,6 +319,26 @@ async def test_the_default_stays_where_it_was_if_it_is_not_to_start_with_the_new
             assert saved["profile"] == "claude" and saved["mine"] == {"kept": 1}
 
 
+async def test_a_saved_profile_is_begun_from_as_it_was_saved(tmp_path: Path) -> None:
+    text = (
+        'profile = "near"\n'
+        '[profiles.near]\nbase_url = "http://127.0.0.1:9"\nauth = "none"\nmodel = "m"\ncontext_window = 9000\n'
+        '[profiles.ollama]\nbase_url = "http://10.0.0.1:11434"\nauth = "none"\n'
+    )
+    async with ScriptedServer() as server:
+        server.script(Reply.text("ready"))
+        async with opened(tmp_path, text) as (made, place, file):
+            assert "http://10.0.0.1:11434" in made.text and "http://localhost:11434" not in made.text
+            await begin(made, place, "near")
+            assert "http://127.0.0.1:9" in made.text
+            await edit(made, place, "base_url", server.url)
+            await run_test(made, place)
+            await made.until(lambda: made.app.screen is made.chat)
+            near = tomllib.loads(file.read_text())["profiles"]["near"]
+            assert near["base_url"] == server.url and near["model"] == "m"
+            assert "context_window" not in near, "it was another endpoint's"
+
+
 async def test_the_demo_is_one_enter_away(tmp_path: Path) -> None:
     async with opened(tmp_path) as (made, place, file):
         place.rows.move(len(place._drafts) - 1)

@@ -60,7 +60,7 @@ class ConnectScreen(Listing):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.keys, "connect", empty="nothing is listed")
         self._desk = desk
-        self._drafts = beginnings()
+        self._drafts = beginnings(desk.settings)
         self._draft = self._drafts[0]
         self._found: list[Offered] = []
         self._page: Page | None = None

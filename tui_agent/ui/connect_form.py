@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.llm.connect import PRESETS
 from tui_agent.settings.edit import typed
 from tui_agent.settings.load import quote
 from tui_agent.settings.rules import SettingsError
-from tui_agent.settings.schema import SETTINGS, Auth, Profile
+from tui_agent.settings.schema import SETTINGS, Auth, Profile, builtin_profiles
 
 if TYPE_CHECKING:
     from tui_agent.settings.schema import Settings
@@ -85,12 +85,41 @@ class Draft:
         return found
 
 
-def beginnings() -> list[Draft]:
-    """What can be begun from: each known endpoint, any other, the demo."""
-    known = [Draft(p.title, p.words, p.name, p.base_url, p.auth, p.api_key_env, p.model) for p in PRESETS]
+def beginnings(settings: Settings) -> list[Draft]:
+    """What can be begun from: each known endpoint, the profiles of settings, any other endpoint, the demo."""
+    presets = {preset.name: preset for preset in PRESETS}
+    found = []
+    for name, preset in presets.items():
+        known = Draft(
+            preset.title,
+            preset.words,
+            name,
+            preset.base_url,
+            preset.auth,
+            preset.api_key_env,
+            preset.model,
+        )
+        saved = settings.profiles.get(name)
+        mine = saved is not None and saved != builtin_profiles().get(name)
+        found.append(_saved(known, saved, settings) if saved is not None and mine else known)
+    for name, profile in settings.profiles.items():
+        if name not in presets and profile.provider != "demo":
+            found.append(_saved(Draft(name, "a profile of your settings", name), profile, settings))
     other = Draft("another endpoint", "any address that speaks like it", "mine", "http://localhost:8000")
     demo = Draft("demo", "answers by rules; drives the real machinery, offline", "demo", demo=True)
-    return [*known, other, demo]
+    return [*found, other, demo]
+
+
+def _saved(draft: Draft, profile: Profile, settings: Settings) -> Draft:
+    """The draft as a profile of settings has it."""
+    return replace(
+        draft,
+        base_url=profile.base_url,
+        auth=profile.auth,
+        api_key_env=profile.api_key_env,
+        model=profile.model,
+        default=settings.profile == profile.name,
+    )
 
 
 def check(name: str, text: str) -> str:
