@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual import events
+
 from tests.ui.stage import Stage, stage
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.history import append_history, read_draft
@@ -106,3 +108,29 @@ async def test_a_card_takes_no_focus_from_a_search(tmp_path: Path) -> None:
         made.session.ask()
         await made.until(lambda: made.chat.dock.card is not None, "the card")
         assert made.chat.focused is made.chat.composer
+
+
+async def test_what_covers_the_composer_makes_room_for_the_search(tmp_path: Path) -> None:
+    sent_before(tmp_path)
+    async with stage(tmp_path) as made:
+        await made.press("f3")
+        await made.until(
+            lambda: made.chat.panel is not None and made.chat.panel.has_class("-over"), "the inspector"
+        )
+        await search(made)
+        assert made.chat.panel is None
+        await made.press("escape")
+        await made.press("f6")
+        await made.until(lambda: made.chat.jump is not None, "the jump card")
+        await search(made)
+        assert made.chat.jump is None
+
+
+async def test_a_paste_into_the_search_is_searched_for(tmp_path: Path) -> None:
+    sent_before(tmp_path)
+    async with stage(tmp_path) as made:
+        await search(made)
+        made.app.post_message(events.Paste("and\nits" + " " * 300 + "no more"))
+        await made.until(lambda: made.chat.composer.text == "and its")
+        await made.until(lambda: "> fix the parser" in made.text)
+        assert made.chat.composer.draft == Prompt()

@@ -39,6 +39,8 @@ SETTLING = 0.5
 """Seconds in which Enter does not send words that were put here unasked: it was pressed for what came before."""
 _DISK_PATIENCE = 2.0
 """Seconds the disk may take to say whether pasted paths exist; then they are text."""
+_MOST_SEARCHED = 200
+"""Characters of a paste that are searched for."""
 WORDS = "Ask, or / for commands, @ for files, ? for keys"
 _SEARCH_WORDS = "words of what you sent before"
 
@@ -321,7 +323,7 @@ class Composer(Signed):
 
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if self.searching:
-            self.write(" ".join(text.split()))
+            self.write(" ".join(text[:_MOST_SEARCHED].split()))
             return
         files: list[Dropped] = []
         if dropped.may_be_dropped(text):
