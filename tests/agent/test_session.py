@@ -30,6 +30,7 @@ from tui_agent.events import (
     ToolProgress,
     TurnEnded,
 )
+from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.settings.schema import Approvals, Backups, Settings
@@ -429,3 +430,15 @@ async def test_what_cannot_work_does_not_stop_a_turn(
         hold.release.set()
         await run.session.until_idle()
         assert run.all(TurnEnded)[-1].reason == "end_turn"
+
+
+async def test_archiving_leaves_the_session_out_of_lists_until_it_is_taken_back(tmp_path: Path) -> None:
+    async with engine(tmp_path) as run:
+        await run.say("hello")
+        await run.session.perform("archive")
+        assert Catalog().latest(tmp_path) is None
+        outcome = await run.session.perform("unarchive")
+        assert outcome.data == {"archived": False}
+        latest = Catalog().latest(tmp_path)
+        assert latest is not None
+        assert latest.id == run.session.id

@@ -243,6 +243,18 @@ async def test_a_session_that_cannot_be_opened_gives_the_old_one_back(tmp_path: 
         assert opener.wanted[-1].resume == saved.id
 
 
+async def test_a_session_that_cannot_be_closed_is_said_and_the_next_one_opens(tmp_path: Path) -> None:
+    async with house(tmp_path) as (made, _):
+
+        async def broken() -> None:
+            raise OSError("[/]the disk is gone")
+
+        made.session.close = broken  # type: ignore[method-assign]
+        await made.press("ctrl+x", "n")
+        await opened(made, 2)
+        await made.until(lambda: "OSError: [/]the disk is gone" in made.text)
+
+
 async def test_deleting_the_open_session_begins_a_new_one_and_can_be_undone(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     saved = on_disk(tmp_path / "shop", "hello")

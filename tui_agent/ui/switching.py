@@ -241,17 +241,27 @@ class Switching(Desk):
             await self._show(chat)
             self.forget_state()
             self._begin_hearing()
-            if session is not None:
-                self._before = None
-                await self._close_old(session, old, early)
-                if await asyncio.to_thread(session.folder.path.exists):
-                    self._before = replace(before, resume=session.id)
-            said = await asyncio.to_thread(step.then) if step.then is not None else ""
-            if step.then is not None:
-                self._before = None
-            if said:
-                self._chat.say(said)
-        self._open()
+            try:
+                await self._leave(session, old, early, before, step.then)
+            finally:
+                self._open()
+
+    async def _leave(
+        self,
+        session: Session | None,
+        chat: ChatScreen,
+        events: asyncio.Queue[Event],
+        wanted: Wanted,
+        then: Callable[[], str] | None,
+    ) -> None:
+        """Close the session that was open, remember the way back to it, and do what is to be done then."""
+        if session is not None:
+            self._before = None
+            await self._close_old(session, chat, events)
+            if then is None and await asyncio.to_thread(session.folder.path.exists):
+                self._before = replace(wanted, resume=session.id)
+        if then is not None and (said := await asyncio.to_thread(then)):
+            self._chat.say(said)
 
     async def _show(self, chat: ChatScreen) -> None:
         """Put this chat onto the screen; the old one goes with all that lies over it."""
