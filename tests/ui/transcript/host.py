@@ -38,7 +38,8 @@ class Host(App[None]):
         yield self.transcript
 
     def on_mount(self) -> None:
-        self.register_theme(themes.DARK)
+        for theme in themes.THEMES:
+            self.register_theme(theme)
         self.theme = themes.DARK_NAME
 
     def on_transcript_checkpoint_chosen(self, message: Transcript.CheckpointChosen) -> None:
