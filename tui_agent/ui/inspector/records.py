@@ -179,7 +179,7 @@ class Records(Tab):
     # --- what can be done
 
     def keys(self) -> Sequence[Key]:
-        made = [Key("Enter", "open", "choose"), Key("/", "filter", "filter")]
+        made = [Key("Enter", "close" if self.detail_open else "open", "choose"), Key("/", "filter", "filter")]
         record = self._current()
         if self.writable and record is not None and not record.role.startswith("_") and not record.damaged:
             pinned = bool(self.context.marks(record.id).get("pinned"))

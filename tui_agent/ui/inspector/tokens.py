@@ -181,8 +181,9 @@ class TokenFigures(Tab):
         else:
             yield _text(f"{words.number(total, mark)} tokens")
         if weight.exact:
-            yield _text(f"{weight.exact:,} counted by the endpoint")
             since = weight.pending + around.lacking
+            counted = f"{weight.exact:,}" if since else "all of it"
+            yield _text(f"{counted} counted by the endpoint")
             if since:
                 reduced = ", less what was taken out" if weight.reduced else ""
                 yield _text(f"~{since:+,} estimated since{reduced}")
@@ -192,8 +193,8 @@ class TokenFigures(Tab):
         by_mark = found.filling.by_mark
         for mark, said in (
             ("exact", "exact, by the endpoint"),
-            ("reconciled", "shares of exact sums"),
-            ("estimated", "estimated by length"),
+            ("reconciled", "reconciled, shared out"),
+            ("estimated", "estimated, by length"),
         ):
             if by_mark[mark]:  # type: ignore[index]
                 yield _figure(words.number(by_mark[mark], mark), said)  # type: ignore[index]
