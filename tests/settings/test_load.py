@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_agent.settings.load import load, locate
+from tui_agent.settings.load import load, locate, way_back
 from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.schema import SETTINGS, Settings
 
@@ -267,3 +267,13 @@ def test_settings_are_values() -> None:
         settings.profile = "x"  # type: ignore[misc]
     with pytest.raises(TypeError):
         settings.profiles["x"] = settings.profiles["demo"]  # type: ignore[index]
+
+
+def test_the_way_back_names_what_was_kept(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("profile = ")
+    with pytest.raises(SettingsError) as error:
+        load(file)
+    assert way_back(error.value) == "Mend it in an editor."
+    file.with_name("settings.toml.bak").write_text("")
+    assert "settings.toml.bak" in way_back(error.value)

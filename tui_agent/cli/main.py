@@ -171,11 +171,14 @@ def _tour(options: argparse.Namespace) -> int:
 
 
 def _talk_in(options: argparse.Namespace, workspace: Path, **how: bool) -> int:
-    from tui_agent.settings.load import load
+    from tui_agent.settings.load import load, way_back
     from tui_agent.settings.rules import SettingsError
 
     try:
         settings = load()
+    except SettingsError as error:
+        raise Failed(f"{error}. {way_back(error)}") from error
+    try:
         settings.find_profile(options.profile)
     except SettingsError as error:
         raise Failed(str(error)) from error

@@ -37,6 +37,15 @@ def load(path: Path | None = None) -> Settings:
     return settings
 
 
+def way_back(error: SettingsError) -> str:
+    """What to do about a file that cannot be used, in a sentence."""
+    kept = error.file.with_name(error.file.name + ".bak") if error.file is not None else None
+    before = (
+        f" What it said before the program last changed it is in {kept}." if kept and kept.exists() else ""
+    )
+    return f"Mend it in an editor.{before}"
+
+
 def read(file: Path) -> tuple[dict[str, Any], str]:
     """The file's tables, and its text; empty if there is no such file.
 

@@ -113,12 +113,10 @@ class SettingsScreen(Listing):
     def _say_broken(self) -> None:
         self.rows.empty = _CANNOT
         self.rows.refresh()
-        kept = self._file.with_name(self._file.name + ".bak")
-        way = f" What it said before the last change is in {kept}." if kept.exists() else ""
-        self.note(
-            f"{self._read.error}\nNothing is written to it meanwhile. Mend it in an editor, then press r.{way}",
-            "$text-error",
-        )
+        error = self._read.error
+        assert error is not None
+        kept = "Nothing is written to it meanwhile; r reads it again."
+        self.note(f"{error}\n{kept} {load.way_back(error)}", "$text-error")
 
     def _show(self, items: list[Item]) -> None:
         self._items = items
