@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.css.stylesheet import Stylesheet
 
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, folder, stage
@@ -25,6 +26,21 @@ def test_the_style_sheets_are_found_in_a_checkout() -> None:
         "cards.tcss",
         "inspector.tcss",
     }
+
+
+async def test_the_style_sheets_are_read_once_before_the_first_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    original = Stylesheet.reparse
+
+    def counted(self: Stylesheet) -> None:
+        read.append(1)
+        original(self)
+
+    monkeypatch.setattr(Stylesheet, "reparse", counted)
+    async with stage(tmp_path):
+        assert len(read) == 1
 
 
 class Slow:

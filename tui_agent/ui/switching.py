@@ -78,7 +78,13 @@ class Switching(Desk):
         self._shelf: Shelf | None = None
         self._sessions = 1
         self._chat = self._new_chat()
-        self.add_mode(self.DEFAULT_MODE, lambda: self._chat)
+
+    def get_default_screen(self) -> ChatScreen:
+        return self._chat
+
+    def on_mount(self) -> None:
+        # not before the first chat is shown: the screen of a known mode has every style sheet read once more
+        self.add_mode(self.DEFAULT_MODE, self.get_default_screen)
 
     def _open(self) -> None:
         """Open the session that is wanted."""
