@@ -11,6 +11,7 @@ import pytest
 from textual import events
 
 from tests.ui.stage import Stage, stage
+from tui_agent.ui.chat import dropped
 from tui_agent.ui.chat.attachments import Prompt, is_long, joined, received
 from tui_agent.ui.chat.history import read_draft, read_history
 from tui_agent.ui.chat.keep import HISTORY
@@ -234,7 +235,7 @@ async def test_a_disk_that_does_not_answer_leaves_the_path_as_text_and_what_was_
 ) -> None:
     from threading import Event
 
-    from tui_agent.ui.chat import composer, dropped
+    from tui_agent.ui.chat import composer
 
     stands = Event()
     monkeypatch.setattr(composer, "_DISK_PATIENCE", 0.05)
@@ -373,3 +374,17 @@ async def test_an_unsent_picture_that_the_session_refuses_stays_in_the_composer(
         await made.press("enter")
         await made.until(lambda: "is not kept any more" in made.text)
         assert made.chat.composer.prompt.pictures == (block(),)
+
+
+def test_a_mac_s_clipboard_is_read_by_pngpaste_or_in_osascript_s_hex(
+    clipboard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dropped.sys, "platform", "darwin")
+    _program(clipboard, "osascript", f"printf '\\302\\253data PNGf{PNG.hex().upper()}\\302\\273\\n'")
+    assert dropped.clipboard() == PNG
+    _program(clipboard, "pngpaste", "printf '\\211PNGother'")
+    assert dropped.clipboard() == b"\x89PNGother"
+    _program(clipboard, "pngpaste", "exit 1")
+    _program(clipboard, "osascript", "exit 1")
+    _program(clipboard, "pbpaste", "printf words")
+    assert dropped.clipboard() == "words"

@@ -268,5 +268,5 @@ async def test_the_newest_line_stays_in_sight_while_the_composer_grows(tmp_path:
         await made.until(lambda: "the end" in made.text)
         for count in range(1, 4):
             await made.press("ctrl+j")
-            await made.until(lambda count=count: made.chat.composer.size.height == count + 1)  # type: ignore[misc]
+            await made.until(lambda count=count: made.chat.composer.size.height == count + 1)
             await made.until(lambda: "the end" in made.text, "the newest line")

@@ -40,7 +40,7 @@ class Prompt:
         if not self.pastes and not self.images:
             return self.text
         numbers = {sign: f"[Image #{number}]" for number, sign in enumerate(self._shown(), 1)}
-        return SIGN.sub(lambda sign: self.pastes.get(sign[0], numbers.get(sign[0], sign[0])), self.text)
+        return _replaced(self.text, {**numbers, **self.pastes})
 
     @property
     def pictures(self) -> tuple[Block, ...]:
@@ -50,7 +50,7 @@ class Prompt:
     @property
     def unfolded(self) -> str:
         """The words with pastes in their places, the signs of pictures as they are."""
-        return SIGN.sub(lambda sign: self.pastes.get(sign[0], sign[0]), self.text)
+        return _replaced(self.text, self.pastes)
 
     def _shown(self) -> list[str]:
         found = dict.fromkeys(match[0] for match in SIGN.finditer(self.text))
@@ -68,6 +68,11 @@ class Prompt:
             if sign not in text:
                 text = text.replace(paste, sign, 1)
         return self.only(text)
+
+
+def _replaced(text: str, by: Mapping[str, str]) -> str:
+    """The text with signs replaced, all at once: what stands for one is not searched for others."""
+    return SIGN.sub(lambda sign: by.get(sign[0], sign[0]), text)
 
 
 def is_long(paste: str) -> bool:
@@ -121,7 +126,7 @@ def joined(prompts: Iterable[Prompt]) -> Prompt:
                 images[other] = prompt.images[sign]
             else:
                 pastes[other] = prompt.pastes[sign]
-        text = SIGN.sub(lambda sign, renamed=renamed: renamed.get(sign[0], sign[0]), text)  # type: ignore[misc]
+        text = _replaced(text, renamed)
         whole = Prompt(f"{whole.text}\n\n{text}" if whole else text, pastes, images)
     return whole
 
