@@ -216,6 +216,20 @@ async def test_a_turn_that_runs_may_be_stopped(tmp_path: Path) -> None:
         assert made.sessions[0].closed
 
 
+@pytest.mark.usefixtures("writing")
+async def test_the_question_comes_before_cards_that_wait_and_has_the_focus(tmp_path: Path) -> None:
+    async with house(tmp_path) as (made, opener):
+        made.session.begin()
+        made.session.ask()
+        await made.until(lambda: made.chat.dock.card is not None)
+        await made.press("ctrl+x", "n")
+        await made.until(lambda: FINISH in made.text and made.chat.dock.has_keys, "the card")
+        await made.press("down", "down", "down", "enter")
+        await made.until(lambda: FINISH not in made.text)
+        assert (len(opener.wanted), made.session.answers) == (1, [])
+        assert "pnpm test" in made.text, "the other one waits on"
+
+
 async def test_one_may_stay(tmp_path: Path) -> None:
     async with house(tmp_path) as (made, opener):
         made.session.begin()

@@ -187,9 +187,13 @@ class ChatScreen(Writing):
         await self.dock.ask(question, take_focus=free)
 
     async def offer(self, question: Question, done: Callable[[str], None]) -> None:
-        """Ask a question of the screen's own; `done` gets the words of the answer."""
+        """Ask what a person's own command needs to know: at once, before what waits. `done` gets the answer's words."""
         self._own[question.id] = done
-        await self.ask(question)
+        await self.dock.ask(question, take_focus=True)
+        for _ in range(2 * len(self.dock.waiting)):
+            if self.dock.waiting[0].id == question.id:
+                break
+            await self.dock.next()
 
     def on_dock_chosen(self, event: Dock.Chosen) -> None:
         event.stop()
