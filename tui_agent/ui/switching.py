@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BACK = "Back to the session that was open"
 """A way out when another session could not be opened."""
 
-FINISH, STOP, STAY = "Finish it first", "Stop it", "Stay here"
+FINISH, STOP, STAY = "When it is done", "Now: stop it", "No: stay here"
 _BUSY = "switch"
 _NEW = "a new session"
 
@@ -210,7 +210,7 @@ class Switching(Desk):
         if session is not None and session.active:
             self._step = step
             await self._chat.dock.settle(_BUSY)
-            title = f"the model is still working; and {step.name}?"
+            title = f"the model is still working; open {step.name}?"
             await self._chat.offer(
                 Question(_BUSY, "choice", title, choices=(FINISH, STOP, STAY)), self._busy_answered
             )
