@@ -48,7 +48,7 @@ async def test_it_is_read_by_keys_and_stays_where_one_was_when_told_anew() -> No
         leaf = pilot.app.query_one(Leaf)
         leaf.focus()
         leaf.show([(f"line {n}", "bold" if n == 0 else "") for n in range(100)])
-        await _until(pilot, lambda: leaf.max_scroll_y > 0 and leaf.has_focus)
+        await _until(pilot, lambda: leaf.show_vertical_scrollbar and leaf.has_focus)
         await pilot.press("end")
         await _until(pilot, lambda: _shown(leaf)[-1] == "line 99")
         leaf.show([(f"row {n}", "") for n in range(100)], top=False)

@@ -45,7 +45,9 @@ class Leaf(ScrollView, can_focus=True):
             self.scroll_home(animate=False)
 
     def _lay_out(self) -> None:
-        self._width = max(1, self.scrollable_content_region.width)
+        self._width = self.scrollable_content_region.width
+        if self._width <= 0:
+            return  # not on the screen yet: laid out when it is
         self._rows = [
             (row, style) for line, style in self._said for row in broken(line.expandtabs(4), self._width)
         ]
