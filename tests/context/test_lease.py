@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tui_agent.context.errors import LogBusy, LogWriteError
-from tui_agent.context.lease import Lease
+from tui_agent.context.lease import Lease, holder_of
 
 HOLD = """
 import sys
@@ -219,7 +219,7 @@ def test_a_takeover_that_was_killed_halfway_is_cleared_away(tmp_path: Path) -> N
 _ORPHANED = """
 import os, sys
 from pathlib import Path
-from tui_agent.context.lease import Lease
+from tui_agent.context.lease import Lease, holder_of
 Lease(Path(sys.argv[1])).acquire()
 if os.fork():
     os._exit(0)
@@ -249,3 +249,20 @@ def test_a_lock_that_a_killed_holder_left_to_its_child_is_waited_for(
         taken.result(30)
     assert lease.held
     lease.release()
+
+
+@pytest.mark.parametrize("kind", ["locked", "unlocked"])
+def test_who_holds_it_is_told_without_taking_it(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "lock"
+    assert holder_of(path) is None
+    with holder(path, kind) as process:
+        found = holder_of(path)
+        assert found is not None
+        assert (found.pid, found.host) == (process.pid, socket.gethostname())
+        process.kill()
+        process.wait()
+        assert holder_of(path) is None, "a name that was left behind holds nothing"
+    lease = Lease(path)
+    lease.acquire()
+    lease.release()
+    assert holder_of(path) is None

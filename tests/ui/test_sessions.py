@@ -133,6 +133,25 @@ async def test_other_workspaces_are_shown_on_request(tmp_path: Path) -> None:
         await made.until(lambda: titles(made) == ["here"])
 
 
+async def test_a_filter_stays_in_force_in_every_workspace_and_view(tmp_path: Path) -> None:
+    on_disk(shop(tmp_path), "here", "a needle", "end")
+    (tmp_path / "blog").mkdir()
+    on_disk(tmp_path / "blog", "there", "a needle", "end", age=10)
+    on_disk(tmp_path / "blog", "nowhere", age=20)
+    async with listing(tmp_path) as made:
+        await made.press("slash")
+        await made.type("needle")
+        await made.until(lambda: titles(made) == ["here"])
+        await made.press("enter")
+        await made.until(lambda: made.app.focused is made.app.screen.rows)  # type: ignore[attr-defined]
+        await made.press("w")
+        await made.until(lambda: titles(made) == ["here", "there"])
+        assert made.app.focused is made.app.screen.rows  # type: ignore[attr-defined]
+        await made.press("v")
+        await made.until(lambda: "archived, every workspace: 0" in made.lines[1])
+        assert titles(made) == []
+
+
 async def test_renaming_and_back(tmp_path: Path) -> None:
     session = on_disk(shop(tmp_path), "old words")
     async with listing(tmp_path) as made:

@@ -52,6 +52,8 @@ _EMPTY: dict[View, str] = {
 
 _AT_ONCE = 40
 """Sessions read before they are shown."""
+_WIDEST, _FRAME = 132, 6
+"""Cells that the list takes at most, and of them beside its words: border, padding, scrollbar."""
 _TYPING = 0.15
 """Seconds without a key after which what was said is searched."""
 _STILL = 0.1
@@ -118,7 +120,7 @@ class SessionList(Listing):
         self.rows.empty = "Reading ..."
         self._show()
         self._read()
-        if self._typed:
+        if self._typed and not self.words.display:
             self.action_filter()
             self.words.value = self._typed
 
@@ -198,7 +200,7 @@ class SessionList(Listing):
         entry = self._listed[index]
         return session_rows.detail(
             entry,
-            max(20, self._detail.container_size.width - 2),
+            min(self.size.width, _WIDEST) - _FRAME,
             place=self._everywhere,
             current=entry.id == self._current,
             said=self._hits.get(entry.path, ""),
