@@ -126,7 +126,7 @@ def test_a_suspended_program_gives_the_terminal_back_and_takes_it_again(server: 
 
 
 def test_a_program_that_was_stopped_without_a_word_draws_itself_anew(shop: Path) -> None:
-    with terminal.run("--demo", cwd=shop) as screen:
+    with terminal.run(".", "--demo", cwd=shop) as screen:
         screen.until(b"ready")
         screen.process.send_signal(signal.SIGSTOP)
         wait_for_state(screen, psutil.STATUS_STOPPED)
@@ -153,7 +153,7 @@ def test_a_legacy_keyboard_is_not_asked_for_more(home: Path, shop: Path) -> None
     (home / "config").mkdir(mode=0o700)
     for keyboard, kitty, modified in (("legacy", 0, 1), ("kitty", 1, 0), ("auto", 1, 1)):
         (home / "config" / "settings.toml").write_text(f'[terminal]\nkeyboard = "{keyboard}"\n')
-        with terminal.run("--demo", cwd=shop) as screen:
+        with terminal.run(".", "--demo", cwd=shop) as screen:
             screen.until(b"ready")
             screen.press(CTRL_Q)
             assert screen.end() == 0
