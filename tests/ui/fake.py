@@ -35,6 +35,7 @@ class Weight:
     exact: int
     pending: int
     mark: str
+    reduced: bool = False
 
 
 @dataclass
