@@ -299,7 +299,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "card",
         "next card",
-        "go to the next card that waits (Tab too, while the composer is empty)",
+        "go to the next card that waits (Tab too, while nothing is to be completed)",
         "Cards",
         letter="a",
         keys=("f7",),

@@ -42,6 +42,16 @@ async def test_a_card_leaves_the_focus_to_a_composer_with_a_draft(tmp_path: Path
         assert made.session.answers == []
 
 
+@pytest.mark.usefixtures("quick")
+async def test_tab_goes_to_the_card_over_a_draft_which_is_kept(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("yes but")
+        card = await _asked(made)
+        await made.press("tab")
+        assert made.app.focused is card
+        assert made.chat.composer.text == "yes but"
+
+
 @pytest.mark.usefixtures("writing")
 async def test_a_card_leaves_the_focus_to_somebody_who_just_pressed_a_key(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:

@@ -2,7 +2,7 @@
 
 Keys it takes itself: Enter (send; behind a backslash a new line), ctrl+j, alt+enter and shift+enter (new line),
 ctrl+s (send at the end of the turn), ctrl+v (a picture or text off the clipboard), Up and Down at the edges (what was
-sent before), Tab (complete, or the next card when it is empty), `?` and End when it is empty. Everything else is the
+sent before), Tab (complete, or the card that waits), `?` and End when it is empty. Everything else is the
 text area's. Long pastes and pictures become signs, dropped files `@path` (see `attachments`). While it searches, what
 is typed filters what was sent before. It posts `Submitted`, `Wanted`, `Trouble` and `Edited`.
 """
@@ -228,7 +228,7 @@ class Composer(Signed):
         elif key == "ctrl+s":
             self._send("turn")
         elif key == "tab":
-            if self.is_blank:
+            if self.cards_wait or self.is_blank:
                 self.post_message(self.Wanted("card" if self.cards_wait else "next_place"))
         elif key == "up" and self.cursor_at_first_line:
             self._walk(self.past.earlier(self.prompt))
