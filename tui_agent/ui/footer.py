@@ -98,8 +98,10 @@ class KeyLine(Widget):
     def show(self, entries: Sequence[Entry], *, many: bool = False) -> None:
         """Offer these entries."""
         if (tuple(entries), many) != (self._entries, self._many):
+            # one row stays one row, whatever it says; a layout would draw the whole screen
+            other_rows = many or self._many
             self._entries, self._many = tuple(entries), many
-            self.refresh(layout=True)
+            self.refresh(layout=other_rows)
 
     def render(self) -> RenderResult:
         width = self.size.width

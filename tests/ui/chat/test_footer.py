@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual._compositor import Compositor
 
 from tests.ui.stage import stage
 from tui_agent.ui.footer import MOST, Entry, fitting, line, rows
@@ -55,3 +57,28 @@ async def test_after_the_leader_key_every_letter_is_there_to_read(tmp_path: Path
         assert len(letters) > 12
         assert [entry.words for entry in letters if f"{entry.key} {entry.words}" not in made.text] == []
         assert made.chat.transcript.size.height >= 8
+
+
+async def test_a_change_of_focus_draws_no_whole_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    for name in ("render_full_update", "reflow"):
+        original = getattr(Compositor, name)
+
+        def counted(*args: Any, _name: str = name, _original: Any = original, **options: Any) -> Any:
+            drawn.append(_name)
+            return _original(*args, **options)
+
+        monkeypatch.setattr(Compositor, name, counted)
+    async with stage(tmp_path, size=(140, 36)) as made:
+        await made.press("ctrl+x", "i")
+        composer = made.app.screen.query_one("#composer")
+        await made.until(lambda: not composer.has_focus)
+        await made.pilot.pause()
+        assert drawn
+        drawn.clear()
+        await made.press("escape")
+        await made.until(lambda: composer.has_focus)
+        await made.pilot.pause()
+        assert not drawn

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.keys import key_to_character
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -17,6 +18,7 @@ from tui_agent.ui.transcript.view import Transcript
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+    from textual.widget import Widget
 
     from tui_agent.events import Emit, Level
 
@@ -34,6 +36,9 @@ class Keyed(Screen[None]):
 
     `tell` takes the screen's own notices into the stream of the session's events.
     """
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """The two widgets show a change of focus; Textual's own would draw the whole screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings.screen_bindings(),
