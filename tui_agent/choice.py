@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tui_agent.agent.session import Chosen
+from tui_agent.agent.speaker import Chosen
 from tui_agent.commands import CommandError
 from tui_agent.llm.provider import Provider, ProviderError
 from tui_agent.settings import secrets

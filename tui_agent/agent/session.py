@@ -7,16 +7,17 @@ Whoever wants something calls `submit`, `perform`, `cancel` or `answer`; whoever
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent.agent import pictures
 from tui_agent.agent.errand import Errand
-from tui_agent.agent.turn import Say, Turn
+from tui_agent.agent.queue import Queue
+from tui_agent.agent.speaker import Chosen, Speaker
+from tui_agent.agent.turn import Turn
 from tui_agent.commands import CommandError, Commands, Outcome
 from tui_agent.context import ContextError
 from tui_agent.events import (
@@ -25,7 +26,6 @@ from tui_agent.events import (
     LogFailed,
     ModelChanged,
     Notice,
-    QueueChanged,
     QueuedPrompt,
     TitleChanged,
 )
@@ -51,16 +51,6 @@ if TYPE_CHECKING:
     from tui_agent.tools.toolbox import Toolbox
 
 _TITLE_CHARACTERS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A model to ask: the provider, the profile it came from and its thinking setting."""
-
-    provider: Provider
-    profile: str
-    thinking: str
-    demo: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +98,12 @@ class Session:
         self._toolbox = parts.toolbox
         self._bus = parts.bus
         self._replies = parts.replies
-        self._chosen = parts.chosen
         self._choose = parts.choose
         self._choose_from = parts.choose_from
         self._prepare = parts.prepare
         self._gate = asyncio.Lock()
+        self._queue = Queue(parts.bus.emit)
+        self._speaker = Speaker(parts.chosen, self._adopted)
         self._turn = Turn(
             context=parts.context,
             replies=parts.replies,
@@ -120,7 +111,7 @@ class Session:
             emit=parts.bus.emit,
             gate=self._gate,
             begin=self._begin,
-            deliver=self._deliver,
+            deliver=self._queue.deliver,
         )
         shell = parts.toolbox.find("bash")
         self.errand: Errand | None = None
@@ -135,12 +126,8 @@ class Session:
                 prepare=self._ready,
                 redact=parts.redact,
             )
-        self._queue: list[QueuedPrompt] = []
-        self._paused = False
-        self._numbers = itertools.count(1)
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()
-        self._next: Chosen | None = None
         self._closed = False
 
     # --- what it is ------------------------------------------------------------------------------------------
@@ -153,37 +140,37 @@ class Session:
     @property
     def provider(self) -> Provider:
         """The model's endpoint."""
-        return self._chosen.provider
+        return self._speaker.now.provider
 
     @property
     def model(self) -> str:
         """The model's name as shown; the demo's says that it is no AI."""
-        return self._chosen.provider.label
+        return self._speaker.now.provider.label
 
     @property
     def profile(self) -> str:
         """The profile the model came from."""
-        return self._chosen.profile
+        return self._speaker.now.profile
 
     @property
     def thinking(self) -> str:
         """How much the model may think from the next turn on."""
-        return (self._next or self._chosen).thinking
+        return (self._speaker.next or self._speaker.now).thinking
 
     @property
     def next_model(self) -> str:
         """The model that answers from the next turn on, where it is another one; else empty."""
-        return self._next.provider.label if self._next is not None else ""
+        return self._speaker.next.provider.label if self._speaker.next is not None else ""
 
     @property
     def demo(self) -> bool:
         """True while the offline demo model answers."""
-        return self._chosen.demo
+        return self._speaker.now.demo
 
     @property
     def window(self) -> int:
         """The model's context window in tokens."""
-        return self._chosen.provider.window
+        return self._speaker.now.provider.window
 
     @property
     def busy(self) -> bool:
@@ -198,12 +185,12 @@ class Session:
     @property
     def queue(self) -> tuple[QueuedPrompt, ...]:
         """The prompts that wait, in order."""
-        return tuple(self._queue)
+        return self._queue.prompts
 
     @property
     def paused(self) -> bool:
         """True if an interrupt holds the queue: it goes on with the next prompt that is sent."""
-        return self._paused
+        return self._queue.paused
 
     def emit(self, event: Event) -> None:
         """Tell everybody who follows."""
@@ -234,9 +221,7 @@ class Session:
             raise CommandError(str(error)) from error
         if not (self.busy or self._queue):
             when = "turn"
-        self._queue.append(QueuedPrompt(f"p{next(self._numbers)}", text, when, tuple(images)))
-        self._paused = False
-        self._tell_queue()
+        self._queue.add(text, when, images)
         self._start()
 
     async def picture(self, data: bytes, name: str) -> Block:
@@ -253,24 +238,17 @@ class Session:
 
     def withdraw(self, prompt: str) -> QueuedPrompt | None:
         """Take a waiting prompt out of the queue and give it back; None if it is not waiting any more."""
-        for index, waiting in enumerate(self._queue):
-            if waiting.id == prompt:
-                del self._queue[index]
-                self._tell_queue()
-                return waiting
-        return None
+        return self._queue.withdraw(prompt)
 
     def requeue(self, prompt: QueuedPrompt, place: int) -> None:
         """Let a prompt that was withdrawn wait again, before the one at `place` (counted from 0)."""
         self._queue.insert(place, prompt)
-        self._tell_queue()
-        if not self._paused:
+        if not self._queue.paused:
             self._start()
 
     def go_on(self) -> None:
         """Let a queue that an interrupt holds go on."""
-        self._paused = False
-        self._tell_queue()
+        self._queue.go_on()
         self._start()
 
     async def perform(self, name: str, *arguments: str) -> Outcome:
@@ -307,10 +285,10 @@ class Session:
         task = self._task
         if task is None or task.done():
             return self.errand is not None and await self.errand.stop()
-        self._paused = bool(self._queue)
+        self._queue.paused = len(self._queue) > 0
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        self._tell_queue()
+        self._queue.tell()
         if self.errand is not None:
             await self.errand.stop()
         return True
@@ -373,19 +351,16 @@ class Session:
         Raises:
             CommandError: it cannot be connected; the old one stays.
         """
-        chosen = await self._choose(name)
-        passed_over, self._next = self._next, chosen
-        if passed_over is not None and passed_over.provider is not self.provider:
-            await passed_over.provider.close()
+        chosen = await self._speaker.choose(self._choose(name))
         if not self.busy:
-            await self._adopt()
+            await self._speaker.adopt()
         return chosen
 
     async def use_thinking(self, level: str) -> None:
         """Let the model think so much from the next turn on."""
-        self._next = replace(self._next or self._chosen, thinking=level)
+        self._speaker.think(level)
         if not self.busy:
-            await self._adopt()
+            await self._speaker.adopt()
 
     def take_settings(self, settings: Settings) -> None:
         """Choose models by these settings from now on."""
@@ -453,9 +428,7 @@ class Session:
             task.cancel()
         await asyncio.gather(*self._beside, return_exceptions=True)
         await self._toolbox.close()
-        for chosen in (self._chosen, self._next):
-            if chosen is not None:
-                await chosen.provider.close()
+        await self._speaker.close()
         try:
             await self.context.close()
         except ContextError as error:
@@ -475,9 +448,7 @@ class Session:
             self._task.add_done_callback(self._finished)
 
     async def _work(self) -> None:
-        while self._queue and not self._paused:
-            prompt = self._queue.pop(0)
-            self._tell_queue()
+        while (prompt := self._queue.first()) is not None:
             reason = "failed"
             try:
                 reason = await self._turn.run(prompt.text, prompt.images)
@@ -486,11 +457,10 @@ class Session:
                     # The words are not on disk: they go back to where they can be sent again from.
                     self._queue.insert(0, prompt)
                 if reason == "failed" and self._queue:
-                    self._paused = True
-                    self._tell_queue()
+                    self._queue.hold()
 
     async def _begin(self, words: str) -> None:
-        await self._adopt()
+        await self._speaker.adopt()
         await self._ready()
         if not self.title:
             first = " ".join(words.split())
@@ -509,33 +479,8 @@ class Session:
         for text in await self.mend():
             self.emit(Notice(text, "warning", "session"))
 
-    async def _adopt(self) -> None:
-        chosen, self._next = self._next, None
-        if chosen is None:
-            return
-        old, self._chosen = self._chosen, chosen
+    def _adopted(self, chosen: Chosen) -> None:
         self.announce_break()
         self._replies.use(chosen.provider, chosen.thinking)
-        if old.provider is not chosen.provider:
-            await old.provider.close()
         self.emit(ModelChanged(self.model, self.window, self.demo))
         self._replies.weigh()
-
-    async def _deliver(self, say: Say) -> bool:
-        """Say what waits for a step; words that do not reach the disk wait on."""
-        heard = False
-        while (prompt := next((p for p in self._queue if p.when == "step"), None)) is not None:
-            place = self._queue.index(prompt)
-            del self._queue[place]
-            self._tell_queue()
-            try:
-                await say(prompt.text, prompt.images)
-            except BaseException:
-                self._queue.insert(place, prompt)
-                self._tell_queue()
-                raise
-            heard = True
-        return heard
-
-    def _tell_queue(self) -> None:
-        self.emit(QueueChanged(self.queue, self._paused))
