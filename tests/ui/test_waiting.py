@@ -159,7 +159,29 @@ async def test_an_exclamation_mark_runs_a_command(tmp_path: Path) -> None:
         await made.until(lambda: made.session.performed)
         assert made.session.performed == [("run", "git  status")]
         assert not made.session.submitted
+
+
+async def test_an_exclamation_mark_alone_asks_for_a_command_and_is_not_sent(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
         await made.type("!")
         await made.press("enter")
-        await made.until(lambda: made.session.submitted)
-        assert made.session.submitted == [("!", "step")]
+        await made.until(lambda: "a command goes behind the !" in made.text)
+        assert not made.session.submitted
+        await made.type("ls")
+        await made.press("enter")
+        await made.until(lambda: made.session.performed == [("run", "ls")])
+
+
+async def test_an_own_command_is_shown_to_run_after_a_turn_has_ended(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        made.session.emit(said.ToolStarted("own1", "!bash", "sleep 60", {"command": "sleep 60"}))
+        made.session.begin("and meanwhile")
+        made.session.end()
+        await made.until(lambda: "and meanwhile" in made.text)
+        assert "running !bash" in made.lines[0]
+        made.session.emit(said.ToolProgress("own1", "still here\n"))
+        await made.until(lambda: "still here" in made.text)
+        assert "no result" not in made.text
+        made.session.emit(said.ToolEnded("own1", "!bash", "sleep 60", "ok", "exit 0", "still here\n", 11, 1.0))
+        await made.until(lambda: "exit 0" in made.text)
+        assert "ready" in made.lines[0]

@@ -38,8 +38,12 @@ class Asking(Keyed):
     def bang(self, text: str) -> bool:
         """Run a `!command`; False if the words are none."""
         command = text[1:].strip()
-        if not text.startswith("!") or not command:
+        if not text.startswith("!"):
             return False
+        if not command:
+            self.say("a command goes behind the !, such as !git status", "warning")
+            self.composer.put(text)
+            return True
         self.work(self.perform("run", command), "own command")
         return True
 

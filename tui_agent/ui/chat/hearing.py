@@ -64,7 +64,10 @@ class Hearing:
                     state=f"try {event.attempt}/{event.attempts} in {event.seconds:.0f} s", since=None
                 )
             case said.TurnEnded():
-                screen.status.rest()
+                if own := screen.transcript.running:  # a command of the person's own outlives the turn
+                    screen.status.begin(f"running {own[0].tool}")
+                else:
+                    screen.status.rest()
                 screen.show_keys()
             case said.QueueChanged():
                 screen.queue_line.show(event.prompts, paused=event.paused)

@@ -311,10 +311,12 @@ class Live:
         self._end_retry()
         self._close_reply()
         for call in list(self._calls.values()):
+            if call.tool == OWN:
+                continue  # no turn's: it goes on, or its own end says how it ended
             if call.state in ("waiting", "running", "asks"):
                 call.state = "interrupted"
                 self._shown.changed(call)
-        self._calls.clear()
+            del self._calls[call.call]
         if event.reason == "cancelled":
             self._shown.put(Note("Stopped.", "warning"))
         elif event.error and event.error not in self._trouble:

@@ -154,6 +154,11 @@ class Transcript(Selecting, Seeking):
         """What is shown, in order; messages that were not near the screen yet are left out."""
         return [placed.entry for placed in self._sheet if not isinstance(placed.entry, Gap)]
 
+    @property
+    def running(self) -> Sequence[ToolCall]:
+        """The calls that run now, and commands of the person's own."""
+        return self._live.running
+
     def find_call(self, call: str) -> ToolCall | None:
         """The newest entry of a call."""
         for placed in self._sheet.newest(_RECENT):
