@@ -193,17 +193,6 @@ def _token(kind: str, number: int) -> list[str]:
             return [f"{word} ", "\n\n" if number % 90 == 89 else ""]
 
 
-class _Counted(list[str]):
-    """Tokens that count how many were taken."""
-
-    taken = 0
-
-    def __iter__(self) -> Iterator[str]:
-        for token in super().__iter__():
-            self.taken += 1
-            yield token
-
-
 @contextmanager
 def _served(bench: Bench) -> Iterator[Served]:
     """A scripted model whose window takes any session."""
@@ -219,7 +208,6 @@ def _served(bench: Bench) -> Iterator[Served]:
 @dataclass
 class _Streamed:
     busy: float
-    came: float
     late: float
     own: float
     echo: float
@@ -228,7 +216,7 @@ class _Streamed:
 def _stream(bench: Bench, kind: str, ident: str, *, rate: int = 0) -> _Streamed:
     """Stream tokens into a long session with the inspector open and a selection held."""
     count = int((bench.seconds + 6) * TOKENS_A_SECOND)
-    tokens = _Counted(_tokens(kind, count))
+    tokens = _tokens(kind, count)
     argv = ("--profile", "scripted", "--resume", ident)
     with _served(bench) as server:
         server.script(Reply.blocks({"type": "text", "text": tokens}).paced(1 / TOKENS_A_SECOND - _SENDING_S))
@@ -245,15 +233,13 @@ def _stream(bench: Bench, kind: str, ident: str, *, rate: int = 0) -> _Streamed:
             program.press("\x1b[<0;10;6M\x1b[<32;30;8M\x1b[<32;50;12M")  # held: the button is not let go
             program.read_for(1.0)
             program.lags()
-            before, began, taken = program.cpu, time.perf_counter(), tokens.taken
+            before, began = program.cpu, time.perf_counter()
             program.read_for(bench.seconds)
-            seconds = time.perf_counter() - began
-            busy = 100 * (program.cpu - before) / seconds
-            came = (tokens.taken - taken) / seconds
+            busy = 100 * (program.cpu - before) / (time.perf_counter() - began)
             found = program.lags()
             echo = _echo(program)
             program.press("\x1b[<0;50;12m")
-    return _Streamed(busy, came, percentile(found["late"], 0.99), percentile(found["busy"], 0.99), echo)
+    return _Streamed(busy, percentile(found["late"], 0.99), percentile(found["busy"], 0.99), echo)
 
 
 def _echo(program: Program) -> float:
