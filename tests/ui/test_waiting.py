@@ -182,6 +182,8 @@ async def test_an_own_command_is_shown_to_run_after_a_turn_has_ended(tmp_path: P
         made.session.emit(said.ToolProgress("own1", "still here\n"))
         await made.until(lambda: "still here" in made.text)
         assert "no result" not in made.text
-        made.session.emit(said.ToolEnded("own1", "!bash", "sleep 60", "ok", "exit 0", "still here\n", 11, 1.0))
+        made.session.emit(
+            said.ToolEnded("own1", "!bash", "sleep 60", "ok", "exit 0", "still here\n", 11, 1.0)
+        )
         await made.until(lambda: "exit 0" in made.text)
         assert "ready" in made.lines[0]
