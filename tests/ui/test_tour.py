@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.ui.stage import Stage, stage
-from tui_agent import events as said
+from tui_agent import events
 from tui_agent.llm.demo.phrases import tasks
+from tui_agent.ui.chat import composer
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.tour import STEPS, WORDS, Tour
 
@@ -22,6 +23,11 @@ async def tour(tmp_path: Path, size: tuple[int, int] = (80, 24)) -> AsyncIterato
         await made.chat.begin_tour(Tour(made.chat), Prompt(WORDS))
         await made.settle()
         yield made
+
+
+def said(made: Stage) -> str:
+    """The screen, on one line."""
+    return " ".join(made.text.split())
 
 
 def at(made: Stage) -> int:
@@ -43,7 +49,7 @@ async def test_every_step_waits_for_the_key_it_names(tmp_path: Path) -> None:
         made.chat.composer.clear()
         made.session.ask()
         await made.until(lambda: made.chat.dock.has_keys)
-        assert "y allows it once" in made.text
+        assert "y allows it once" in said(made)
         await made.type("y")
         await made.until(lambda: at(made) == 2)
         made.session.end()
@@ -57,12 +63,44 @@ async def test_every_step_waits_for_the_key_it_names(tmp_path: Path) -> None:
         assert at(made) == 4
         await made.press("enter")
         await made.until(lambda: at(made) == 5)
-        made.session.emit(said.Rotated("undo", "context_2.jsonl", 3))
+        made.session.emit(events.Rotated("undo", "context_2.jsonl", 3))
         await made.until(lambda: at(made) == len(STEPS))
         assert "That is all of it" in made.text
 
 
-async def test_the_tour_is_left_by_key_by_name_and_by_click(tmp_path: Path) -> None:
+async def test_words_that_need_no_leave_do_not_hold_the_tour_up(tmp_path: Path) -> None:
+    async with tour(tmp_path) as made:
+        made.chat.composer.clear()
+        made.session.begin("hello")
+        await made.until(lambda: at(made) == 1)
+        assert "a card asks you" in said(made), "none waits yet"
+        made.session.end()
+        await made.until(lambda: at(made) == 2)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [((80, 24), "close it: Esc or ^x i."), ((120, 36), "close it: ^x i.")]
+)
+async def test_the_tour_says_how_the_inspector_is_closed_on_this_screen(
+    tmp_path: Path, size: tuple[int, int], words: str
+) -> None:
+    async with tour(tmp_path, size) as made:
+        made.session.begin()
+        made.session.end()
+        await made.until(lambda: at(made) == 2)
+        await made.press("ctrl+x", "i")
+        await made.until(lambda: at(made) == 3)
+        await made.settle()
+        assert words in said(made)
+        await made.press("escape")
+        await made.settle()
+        assert (at(made) == 4) == ("Esc" in words)
+
+
+async def test_the_tour_is_left_by_key_by_name_and_by_click(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(composer, "SETTLING", 0.0)
     async with tour(tmp_path) as made:
         await made.press("ctrl+x", "full_stop")
         await made.until(lambda: made.chat.guide is None)

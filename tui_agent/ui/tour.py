@@ -22,7 +22,7 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tui_agent import paths
-from tui_agent.events import Answered, Rotated, TurnStarted
+from tui_agent.events import Answered, Rotated, TurnEnded, TurnStarted
 
 if TYPE_CHECKING:
     from tui_agent.events import Event
@@ -96,8 +96,21 @@ def _key(tour: Tour, action: str) -> str:
 
 
 def _allow(tour: Tour) -> str:
-    how = "y allows it once" if tour.chat.dock.has_keys else "Tab goes to its card, y allows it once"
-    return f"The model wants to change report.py. Nothing is written before you say so: {how}, n refuses."
+    if not tour.chat.dock.waiting:
+        return "The model is at work. Before anything is written or run, a card asks you."
+    how = "On the card" if tour.chat.dock.has_keys else "Tab goes to the card:"
+    return f"Nothing is written or run before you say so. {how} y allows it once, n refuses."
+
+
+def _look_around(tour: Tour) -> str:
+    panel = tour.chat.panel
+    close = _key(tour, "inspect")
+    if panel is not None and panel.has_class("-over"):
+        close = f"Esc or {close}"
+    return (
+        "Right and Left change between records, checkpoints, backups, tokens and events. Look around, then close it: "
+        f"{close}."
+    )
 
 
 STEPS = (
@@ -107,7 +120,8 @@ STEPS = (
         ),
         lambda tour: "sent" in tour.seen,
     ),
-    Step(_allow, lambda tour: "answered" in tour.seen),
+    # the words may have been others, that need no leave
+    Step(_allow, lambda tour: bool(tour.seen & {"answered", "ended"})),
     Step(
         lambda tour: (
             f"Everything said and done is a line in one file. {_key(tour, 'inspect')} shows it, record by record, "
@@ -115,13 +129,7 @@ STEPS = (
         ),
         lambda tour: tour.chat.panel is not None,
     ),
-    Step(
-        lambda tour: (
-            "Right and Left change between records, checkpoints, backups, tokens and events. Look around, "
-            "then close it: Esc, or the key that opened it."
-        ),
-        lambda tour: tour.chat.panel is None,
-    ),
+    Step(_look_around, lambda tour: tour.chat.panel is None),
     Step(
         lambda tour: (
             f"Now go back in time: {_key(tour, 'jump')}, then Enter. The conversation ends before your words again; "
@@ -149,7 +157,7 @@ class Tour(Static):
         super().__init__(id="tour", markup=False)
         self.chat: ChatScreen = chat
         self.seen: set[str] = set()
-        """What the session's events said: sent, answered, and every op that rewrote history."""
+        """What the session's events said: sent, answered, ended, and every op that rewrote history."""
         self._at = 0
 
     @property
@@ -172,6 +180,8 @@ class Tour(Static):
                 self.seen.add("sent")
             case Answered():
                 self.seen.add("answered")
+            case TurnEnded():
+                self.seen.add("ended")
             case Rotated(op=op):
                 self.seen.add(op)
             case _:
