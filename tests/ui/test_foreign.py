@@ -11,7 +11,7 @@ from tests.support.hostile import NAMES, TEXTS, acts
 from tests.ui.fake import FakeContext
 from tui_agent.events import QueuedPrompt
 from tui_agent.messages.blocks import text_block
-from tui_agent.ui import bindings, footer, help, words
+from tui_agent.ui import footer, help, remap, words
 from tui_agent.ui.cards.approval import diff_content
 from tui_agent.ui.chat import queue, status
 from tui_agent.ui.chat.completion import Candidate, Completion
@@ -40,7 +40,7 @@ def test_no_line_of_the_screen_acts(name: str) -> None:
     assert row is not None
     _harmless(row)
     _harmless(diff_content(f"--- a/{text}\n+++ b/{text}\n+{text}"))
-    _harmless(help.page(bindings.resolve({}), [Listed("x", text)], [text], 80))
+    _harmless(help.page(remap.resolve({}), [Listed("x", text)], [text], 80))
     _harmless(footer.line([footer.Entry("^x g", "jump back", "a")], 80))
     assert not acts(_plain(text))
     _harmless(Completion()._row(0, Candidate(text, text, text), 10))

@@ -7,10 +7,10 @@ from pathlib import Path
 from textual.content import Content
 
 from tests.ui.stage import stage
-from tui_agent.ui.bindings import resolve
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
 from tui_agent.ui.over import Over
+from tui_agent.ui.remap import resolve
 
 FRUIT = ("apple", "pear", "quince")
 

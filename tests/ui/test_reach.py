@@ -9,7 +9,8 @@ import pytest
 from textual.keys import _character_to_key
 
 from tests.ui.stage import Stage, stage
-from tui_agent.ui.bindings import ACTIONS, BY_ID, resolve
+from tui_agent.ui.bindings import ACTIONS, BY_ID
+from tui_agent.ui.remap import resolve
 
 SIZE = (120, 36)
 KEYS = resolve({})

@@ -1,14 +1,14 @@
 """Every key in one table: id, keys, words.
 
 Each action of the screen is a row of `ACTIONS`. Most have a letter that works everywhere after the leader key
-(`ctrl+x g`), some a direct key as well, some a slash command. Footer, help, palette and the screen's bindings
-are read from here, and `[keys]` in settings.toml changes it: `resolve` gives the keys in force and says, in
-words, what in `[keys]` could not be used.
+(`ctrl+x g`), some a direct key as well, some a slash command. Footer, help, palette and the screens' bindings
+are read from here. `[keys]` in settings.toml changes it (`remap`): what is in force are `Keys`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import string
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -317,7 +317,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("card.no", "no", "no", "Cards", keys=("n",), fixed=True),
     Action("card.tell", "tell why", "no, and tell the model why", "Cards", keys=("t",), fixed=True),
     Action("card.edit", "edit first", "change the command first", "Cards", keys=("e",), fixed=True),
-    Action("tour", "end the tour", "end the guided demo; the session goes on", "Program", letter=".", slash="tour"),
+    Action(
+        "tour",
+        "end the tour",
+        "end the guided demo; the session goes on",
+        "Program",
+        letter=".",
+        slash="tour",
+    ),
     Action("commands", "commands", "find a command", "Program", letter="p", keys=("ctrl+p",)),
     Action(
         "help",
@@ -350,9 +357,32 @@ ACTIONS: tuple[Action, ...] = (
 
 BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 
+SIGN_NAMES: Mapping[str, str] = {
+    "!": "exclamation_mark", '"': "quotation_mark", "#": "number_sign", "$": "dollar_sign", "%": "percent_sign",
+    "&": "ampersand", "'": "apostrophe", "(": "left_parenthesis", ")": "right_parenthesis", "*": "asterisk",
+    "+": "plus", ",": "comma", "-": "minus", ".": "full_stop", "/": "slash", ":": "colon", ";": "semicolon",
+    "<": "less_than_sign", "=": "equals_sign", ">": "greater_than_sign", "?": "question_mark", "@": "at",
+    "[": "left_square_bracket", "\\": "backslash", "]": "right_square_bracket", "^": "circumflex_accent",
+    "_": "underscore", "`": "grave_accent", "{": "left_curly_bracket", "|": "vertical_line",
+    "}": "right_curly_bracket", "~": "tilde",
+}  # fmt: skip
+"""The signs of a keyboard, and the names that their keys have."""
+
+LETTER_OF: Mapping[str, str] = {
+    **{letter: letter for letter in string.ascii_letters + string.digits},
+    **{name: sign for sign, name in SIGN_NAMES.items()},
+}
+"""A key that may come after the leader key -> the letter it stands for."""
+
+_NO_LETTERS = (
+    "escape", "enter", "tab", "shift+tab", "space", "backspace", "delete", "up", "down", "left", "right", "home", "end",
+)  # fmt: skip
+"""Keys that end the waiting for a letter, and do nothing else."""
+
 _SHORT = {
-    "escape": "Esc", "enter": "Enter", "tab": "Tab", "question_mark": "?", "slash": "/", "pageup": "PgUp",
-    "pagedown": "PgDn", "up": "Up", "down": "Down", "home": "Home", "end": "End", "space": "Space",
+    **{name: sign for sign, name in SIGN_NAMES.items()},
+    "escape": "Esc", "enter": "Enter", "tab": "Tab", "pageup": "PgUp", "pagedown": "PgDn",
+    "up": "Up", "down": "Down", "home": "Home", "end": "End", "space": "Space", "backspace": "Backspace",
 }  # fmt: skip
 
 
@@ -380,8 +410,12 @@ class Keys:
         return self.direct[LEADER][0]
 
     def letter(self, action: str) -> str:
-        """The letter of an action after the leader key, or `""`."""
-        return next((letter for letter, name in self.letters.items() if name == action), "")
+        """The letter of an action after the leader key, or `""`; the first, if it has several."""
+        return next(iter(self.letters_of(action)), "")
+
+    def letters_of(self, action: str) -> list[str]:
+        """Every letter of an action after the leader key."""
+        return [letter for letter, name in self.letters.items() if name == action]
 
     def shown(self, action: str) -> str:
         """The one key that is shown for an action: after the leader if it has a letter, else the direct one."""
@@ -393,8 +427,7 @@ class Keys:
 
     def all(self, action: str) -> list[str]:
         """Every key of an action, as written for a person."""
-        letter = self.letter(action)
-        first = [f"{short(self.leader)} {letter}"] if letter else []
+        first = [f"{short(self.leader)} {letter}" for letter in self.letters_of(action)]
         return first + [short(key) for key in self.direct.get(action, ())]
 
 
@@ -418,96 +451,22 @@ def screen_bindings() -> list[Binding]:
     ]
     made += [
         Binding(key, f"after_leader('{key}')", show=False, priority=True)
-        for key in (*_LETTER_KEYS, "escape", "enter", "tab", "space", "backspace")
+        for key in (*LETTER_OF, *_NO_LETTERS)
     ]
     return made
 
 
-_LETTER_KEYS = (
-    *"abcdefghijklmnopqrstuvwxyz0123456789",
-    *(letter.upper() for letter in "abcdefghijklmnopqrstuvwxyz"),
-    "question_mark", "slash", "comma", "full_stop", "left_square_bracket", "right_square_bracket",
-)  # fmt: skip
-
-
-def resolve(changes: Mapping[str, str] | None = None) -> Keys:
-    """The keys in force after `[keys]`: action id -> keys, several separated by commas.
-
-    `ctrl+x z` changes the letter after the leader key, anything else the direct keys. What cannot be used is
-    left as it was and said in `problems`: an unknown id, a fixed one, a key that types a character, and a key
-    that another action has.
-    """
-    direct = {action.id: action.keys for action in ACTIONS if not action.fixed}
-    letters = {action.letter: action.id for action in ACTIONS if action.letter}
-    taken_fixed = {
-        key: action.id for action in ACTIONS if action.fixed for key in action.keys if len(key) > 1
-    }
-    problems: list[str] = []
-    keymap: dict[str, str] = {}
-    for name, value in (changes or {}).items():
-        action = BY_ID.get(name)
-        if action is None:
-            problems.append(f"[keys] {name}: there is no such action; known are {_known()}")
-            continue
-        if action.fixed:
-            problems.append(f"[keys] {name}: its keys cannot be changed")
-            continue
-        keys: list[str] = []
-        for part in filter(None, (part.strip().lower() for part in value.split(","))):
-            lead, _, letter = part.partition(" ")
-            if letter and lead == direct[LEADER][0]:
-                _move_letter(letters, letter.strip(), name, problems)
-            elif _types(part):
-                problems.append(f"[keys] {name}: {part} types a character; use ctrl, alt or a function key")
-            elif part in taken_fixed:
-                problems.append(f"[keys] {name}: {part} belongs to {taken_fixed[part]}")
-            else:
-                keys.append(part)
-        if keys:
-            direct[name] = tuple(keys)
-            keymap[name] = ",".join(keys)
-    problems += _clashes(direct, keymap)
-    return Keys(direct, letters, tuple(problems), keymap)
-
-
-def _move_letter(letters: dict[str, str], letter: str, name: str, problems: list[str]) -> None:
-    holder = letters.get(letter)
-    if len(letter) != 1:
-        problems.append(f"[keys] {name}: after the leader key comes one character, not {letter}")
-    elif holder not in (None, name):
-        problems.append(f"[keys] {name}: {letter} after the leader key belongs to {holder}")
-    else:
-        for old in [old for old, owner in letters.items() if owner == name]:
-            del letters[old]
-        letters[letter] = name
-
-
-def _clashes(direct: dict[str, tuple[str, ...]], keymap: dict[str, str]) -> list[str]:
-    """Take back changed keys that another action has, and say so."""
-    problems = []
-    for name in list(keymap):
-        others = {key: other for other, keys in direct.items() if other != name for key in keys}
-        both = [key for key in direct[name] if key in others]
-        if both:
-            problems += [f"[keys] {name}: {key} belongs to {others[key]}" for key in both]
-            rest = tuple(key for key in direct[name] if key not in others)
-            direct[name] = rest or BY_ID[name].keys
-            keymap[name] = ",".join(direct[name])
-            if not direct[name] or not rest:
-                del keymap[name]
-    return problems
-
-
-def _types(key: str) -> bool:
-    """True for a key that types a character when pressed alone."""
-    *modifiers, base = key.split("+")
-    named = {"space", "enter", "tab", "backspace", "delete"}
-    return not (set(modifiers) - {"shift"}) and (len(base) == 1 or base in named or "_" in base)
-
-
-def _known() -> str:
-    return ", ".join(sorted(_changeable(ACTIONS)))
-
-
-def _changeable(actions: Iterable[Action]) -> list[str]:
-    return [action.id for action in actions if not action.fixed]
+def place_bindings() -> list[Binding]:
+    """The bindings of a place over the chat: every key of the table, which says there what it says in the chat."""
+    return [
+        Binding(
+            ",".join(action.keys) or f"unset+{action.id}",
+            f"away('{action.id}')",
+            action.words,
+            show=False,
+            priority=True,
+            id=action.id,
+        )
+        for action in ACTIONS
+        if not action.fixed
+    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tui_agent.ui import bindings
+from tui_agent.ui import remap
 from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.looks import AUTO, Looks
 
@@ -27,7 +27,7 @@ class Desk(HostedApp):
     def __init__(self, css_path: list[str | PurePath], settings: Settings) -> None:
         super().__init__(css_path, keyboard=settings.terminal.keyboard)
         self.settings = settings
-        self.keys = bindings.resolve(settings.keys)
+        self.keys = remap.resolve(settings.keys)
         self.session: Session | None = None
         # before the app runs: a theme that is set later makes every style sheet be read again
         self.looks = Looks(self, settings)
@@ -42,7 +42,7 @@ class Desk(HostedApp):
         """Go by these settings from now on, as far as that is possible in a running session."""
         self.settings = settings
         self.looks.take(settings)
-        self.keys = bindings.resolve(settings.keys)
+        self.keys = remap.resolve(settings.keys)
         self.set_keymap(self.keys.keymap)
         self.keys_changed()
         if self.session is not None:

@@ -20,10 +20,11 @@ from tui_agent.literal import one_line
 from tui_agent.settings import edit, load
 from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.save import drafted, save
-from tui_agent.ui.bindings import ACTIONS, BY_ID, Keys, resolve
+from tui_agent.ui.bindings import ACTIONS, BY_ID, Keys
 from tui_agent.ui.cells import Column
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
+from tui_agent.ui.remap import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -318,8 +319,7 @@ def _items(read: Read) -> list[Item]:
 
 def _typed_keys(keys: Keys, action: str) -> str:
     """The keys of an action as they stand in a file."""
-    letter = keys.letter(action)
-    first = [f"{keys.leader} {letter}"] if letter else []
+    first = [f"{keys.leader} {letter}" for letter in keys.letters_of(action)]
     return ", ".join([*first, *keys.direct.get(action, ())])
 
 
