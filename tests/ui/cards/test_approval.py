@@ -8,7 +8,7 @@ import pytest
 
 from tests.ui.stage import Stage, stage
 from tui_agent.events import Answer
-from tui_agent.ui.cards.approval import diff_content
+from tui_agent.ui.cards.change import diff_content
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -40,8 +40,9 @@ async def test_a_rule_is_shown_before_it_is_saved_and_holds_for_the_session(tmp_
     async with stage(tmp_path) as made:
         await _ask(made)
         await made.press("w")
-        await made.until(lambda: "from now on without asking: bash:pnpm test*" in made.text, "the rule")
-        assert "for this session" in made.text
+        await made.until(lambda: "the rule bash:pnpm test*" in made.text, "the rule")
+        assert "allows all commands that begin with pnpm test" in made.text
+        assert "for this session only" in made.text
         assert made.session.answers == []
         await made.press("y")
         assert await _answer(made) == Answer("session", rule="bash:pnpm test*")
@@ -136,7 +137,7 @@ async def test_down_scrolls_before_it_chooses(tmp_path: Path) -> None:
 async def test_a_diff_is_shown_with_its_signs(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await _ask(made, tool="edit_file", title="make this change?", body="", diff=DIFF, editable="")
-        for line in ("-    old", "+    new"):
+        for line in ("src/report.py  +2 -1", "2 -     old", "2 +     new", "3 +     more"):
             assert line in made.text
         assert "[e] edit first" not in made.text
         await made.press("y")
@@ -158,5 +159,5 @@ async def test_without_an_editable_argument_there_is_nothing_to_edit(tmp_path: P
 
 def test_a_diff_names_its_file_once_and_shows_lines_that_look_like_headers() -> None:
     shown = diff_content("--- a/x.sql\n+++ b/x.sql\n@@ -1 +1 @@\n--- old\n+++ new\n").plain
-    assert shown == "x.sql\n@@ -1 +1 @@\n--- old\n+++ new"
-    assert diff_content("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n").plain.startswith("x (new file)")
+    assert shown == "x.sql  +1 -1\n1 - -- old\n1 + ++ new"
+    assert diff_content("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n").plain.startswith("x  new file  +1 -0")

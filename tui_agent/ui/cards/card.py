@@ -1,21 +1,19 @@
 """A question on the screen: who may answer it, when, and with which key.
 
     Card (takes the focus)
-      Body          what is decided, scrolled with Space and Down
-      Facts         one line about it
+      Body          what is decided, scrolled with Space, Up and Down, or the wheel
+      Facts         what is to be known about it, the most important first
       Choices       the answers, each a letter; Up / Down and Enter, or the mouse, work too
       ReplyLine     words, when the answer has some
 
-The rule that keeps a stray key from answering: a key answers only while the card has the focus. For half a second
-after the card came to the front its keys are swallowed. A letter acts when it stands alone for 0.3 s; followed by
-another it opens the reply line with what was typed. Letters compare after NFKC, so that a full-width `ｙ` of an input
-method is a `y`. A card posts `Answered`, `Later` and `Changed`.
+The rule that keeps a stray key from answering (see `arming`): a key answers only while the card has the focus. For half
+a second after the card came to the front its keys are swallowed, and the card says so; one that was pressed before the
+card took the focus is left to the composer. A letter acts when it stands alone for 0.3 s; followed by another it opens
+the reply line with what was typed. A card posts `Answered`, `Later` and `Changed`.
 """
 
 from __future__ import annotations
 
-import time
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,21 +25,22 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tui_agent import literal
+from tui_agent.ui.cards import arming
+from tui_agent.ui.cards.packing import packed, window
 from tui_agent.ui.cards.reply import ReplyLine
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
-    from textual.timer import Timer
 
     from tui_agent.events import Answer, Question
 
-ARMING = 0.5
-"""Seconds for which a card that came to the front swallows its keys."""
-ALONE = 0.3
-"""Seconds for which a letter has to stand alone before it acts."""
 _MOST_LINE_ROWS = 3
 """Rows of the reply line."""
+_FRAME = 2
+"""Rows of the border."""
+_BODY_ROWS = 2
+"""Rows of the body that facts leave free, if it has so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +71,14 @@ class Card(Vertical, can_focus=True):
         super().__init__(classes="card")
         self.question = question
         self.position = (1, 1)
-        self._front = time.monotonic()
-        self._pending: tuple[str, float] | None = None
-        self._timer: Timer | None = None
+        self._gate = arming.Gate(self, self._alone)
         self._at: int | None = None
         self._purpose = ""
         self._hint = ""
+        self._early = ""
+        """What was pressed too early, since the card came to the front."""
+        self._left: dict[str, str] = {}
+        """Words that were left with Esc, by what they were for."""
         self._decided = False
         # kept here, because a card is still told things while it is being removed
         self._shown = Static(markup=False)
@@ -87,6 +88,11 @@ class Card(Vertical, can_focus=True):
         self._line = ReplyLine()
         self._drawn = False
         self._rows = 10
+        self._body_lines = 1
+        self._laid_out = False
+        """It is known which rows of the body are seen."""
+        self._read = False
+        """The end of the body was seen."""
 
     # --- what a kind of card says
 
@@ -94,9 +100,9 @@ class Card(Vertical, can_focus=True):
         """What is decided."""
         return Content(literal.visible(self.question.body))
 
-    def facts(self) -> Content:
-        """One line about it."""
-        return Content("")
+    def facts(self) -> Sequence[Content]:
+        """What is to be known about it, the most important first."""
+        return ()
 
     def choices(self) -> Sequence[Choice]:
         """The answers."""
@@ -125,11 +131,20 @@ class Card(Vertical, can_focus=True):
     def on_mount(self) -> None:
         self._drawn = True
         self._line.display = False
-        self.arm()
+        self.watch(self._scroll, "scroll_y", self._scrolled, init=False)
+        self.come_to_front()
         self.redraw(body=True)
 
     def on_resize(self) -> None:
-        # only now is it known how much of the body is seen
+        # only after the next refresh is it known how much of the body is seen
+        self._laid_out = False
+        self.call_after_refresh(self._lay_out)
+
+    def _lay_out(self) -> None:
+        self._laid_out = True
+        self.redraw()
+
+    def _scrolled(self) -> None:
         self.call_after_refresh(self.redraw)
 
     def redraw(self, *, body: bool = False) -> None:
@@ -137,18 +152,25 @@ class Card(Vertical, can_focus=True):
         if not self._drawn:
             return
         if body:
-            self._shown.update(self.body())
-        facts = self._facts_now()
-        self._facts.update(facts)
-        self._facts.display = bool(facts.plain)
-        self._options.update(self._choices_line())
-        self._options.display = not self._line.display
+            shown = self.body()
+            self._body_lines = shown.plain.count("\n") + 1
+            self._shown.update(shown)
+            self._laid_out = self._read = False
+            self.call_after_refresh(self._lay_out)
         self._title()
         self.fit(self._rows)
         self.post_message(self.Changed())
 
-    def _facts_now(self) -> Content:
-        return Content.styled(self._hint, "$text-warning") if self._hint else self.facts()
+    def _facts_now(self) -> Sequence[Content]:
+        warning = self._warning()
+        said = [Content.styled(self._hint, "$text-warning")] if self._hint else list(self.facts())
+        return [warning, *said] if warning is not None else said
+
+    def _warning(self) -> Content | None:
+        """What stands before every other fact, whatever else is said."""
+        if not self.question.warning:
+            return None
+        return Content.styled(literal.one_line(self.question.warning, 200), "bold $text-error")
 
     def _title(self) -> None:
         # Content, because a title given as a string is read as markup
@@ -157,28 +179,42 @@ class Card(Vertical, can_focus=True):
         self.border_title = Content(literal.one_line(self.question.title, 50))
         self.border_subtitle = Content(place if self.has_focus_within else f"{place} - Tab to answer")
 
-    def _choices_line(self) -> Content:
+    def _choice_parts(self) -> list[Content]:
         parts = []
         for index, choice in enumerate(self.choices()):
             key = f"[{choice.letter}] " if choice.letter else ""
-            marked = index == self._at
-            text = Content.assemble((key, "bold $text-accent"), (literal.one_line(choice.words, 40), ""))
-            text = text.stylize("reverse" if marked else "")
+            text = Content.assemble((key, "bold $text-accent"), literal.one_line(choice.words, 60))
+            text = text.stylize("reverse" if index == self._at else "")
             parts.append(text.stylize(Style.from_meta({"choice": index})))
-        return Content("  ").join(parts)
+        return parts
 
     def fit(self, rows: int) -> None:
-        """Take at most `rows` rows, border included; the body gives way."""
+        """Take at most `rows` rows, border included.
+
+        The answers come first, then a row of facts, then the beginning of the body; the rest is shared from there.
+        """
         self._rows = rows
-        if self._drawn:
-            self.styles.max_height = rows
-            width = max(1, (self.size.width or self.app.size.width) - 4)
-            taken = 2 + _rows_of(self._facts_now(), width)
-            if self._line.display:
-                taken += min(_MOST_LINE_ROWS, max(1, self._line.wrapped_document.height))
-            else:
-                taken += _rows_of(self._choices_line(), width)
-            self._scroll.styles.max_height = max(1, rows - taken)
+        if not self._drawn:
+            return
+        self.styles.max_height = rows
+        width = self.content_size.width or max(1, self.app.size.width - 4)
+        inner = max(1, rows - _FRAME)
+        facts = packed(self._facts_now(), width, "   ")
+        least = min(1, len(facts))
+        writing = self._line.display
+        choices = [] if writing else packed(self._choice_parts(), width, "  ")
+        wanted = min(_MOST_LINE_ROWS, max(1, self._line.wrapped_document.height)) if writing else len(choices)
+        answers = max(1, min(wanted, inner - 1 - least))
+        body = min(_BODY_ROWS, self._body_lines)
+        told = max(least, min(len(facts), inner - answers - body))
+        self._show(self._facts, window(facts, told, width))
+        self._show(self._options, window(choices, answers, width, at=self._at or 0))
+        self._line.styles.max_height = answers if writing else _MOST_LINE_ROWS
+        self._scroll.styles.max_height = max(1, inner - answers - told)
+
+    def _show(self, part: Static, content: Content) -> None:
+        part.update(content)
+        part.display = bool(content.plain)
 
     def place(self, at: int, count: int) -> None:
         """Say that this is card `at` of `count`."""
@@ -191,7 +227,7 @@ class Card(Vertical, can_focus=True):
         self._title()
 
     def on_blur(self) -> None:
-        self._forget_pending()
+        self._gate.forget()
         self._title()
 
     def hint(self, text: str) -> None:
@@ -199,47 +235,62 @@ class Card(Vertical, can_focus=True):
         self._hint = text
         self.redraw()
 
-    # --- arming
+    # --- when keys count
 
-    def arm(self) -> None:
-        """The card comes to the front now."""
-        self._front = time.monotonic()
-        self._forget_pending()
+    def come_to_front(self) -> None:
+        """The card comes to the front now: its keys count in half a second."""
+        self._gate.close()
+        self._early = ""
+
+    def take_focus(self, *, unasked: bool) -> None:
+        """Take the focus; `unasked`: from the composer, where somebody may just begin to write."""
+        if unasked:
+            self._gate.take()
+        # words that were begun go on
+        self.screen.set_focus(self._line if self._line.display and self._drawn else self)
 
     @property
     def armed(self) -> bool:
         """True when keys count."""
-        return time.monotonic() - self._front >= ARMING
+        return self._gate.open
 
     # --- keys
 
     def on_key(self, event: events.Key) -> None:
         """Keys while the card itself has the focus (not its reply line)."""
+        character = event.character if event.is_printable and event.character else ""
         if self.screen.focused is not self:
             # typed so fast that it was on its way here when the key before it opened the reply line
-            if self._line.display and event.is_printable and event.character:
+            if self._line.display and character:
                 event.stop()
-                self._line.insert(event.character)
+                self._line.insert(character)
             return
-        key = event.key
+        key, standing = event.key, self._gate.standing(event.time)
+        if standing == "stray" and character:
+            return  # it goes up to the screen, which gives it to the composer
         if key in ("escape", "tab", "shift+tab"):
-            self._forget_pending()
+            self._gate.forget()
             self.post_message(self.Later())
-        elif key in ("up", "down", "space", "enter") or event.is_printable:
-            self._own_key(key, event.character or "")
+        elif key in ("up", "down", "space", "enter") or character:
+            if standing == "counts":
+                self._own_key(key, character)
+            elif standing == "early":
+                self._too_early(character)
         else:
             return
         event.stop()
         event.prevent_default()
 
+    def _too_early(self, character: str) -> None:
+        """Swallow a key, and say so: nobody should believe that it answered."""
+        self._early += character
+        said = literal.one_line(self._early.strip(), 30)
+        self.hint(f"pressed before the card could be read, so not taken{f': {said}' if said else ''}")
+
     def _own_key(self, key: str, character: str) -> None:
-        if not self.armed:
-            return
         if self._hint:
             self.hint("")
-        if self._pending is not None:
-            letter, _ = self._pending
-            self._forget_pending()
+        if letter := self._gate.forget():
             self.typed(letter + character)
         elif key == "space":
             self._turn(self._scroll.size.height)
@@ -251,36 +302,40 @@ class Card(Vertical, can_focus=True):
             self._letter(character)
 
     def _letter(self, character: str) -> None:
-        letter = unicodedata.normalize("NFKC", character).lower()
-        if any(choice.letter == letter for choice in self.choices()):
-            self._pending = (character, time.monotonic())
-            self._timer = self.set_timer(ALONE, self._alone)
+        if any(choice.letter == arming.letter_of(character) for choice in self.choices()):
+            self._gate.hold(character)
         else:
             self.typed(character)
 
-    def _alone(self) -> None:
-        if self._pending is None:
-            return
-        letter = unicodedata.normalize("NFKC", self._pending[0]).lower()
-        self._forget_pending()
+    def _alone(self, character: str) -> None:
+        letter = arming.letter_of(character)
         for choice in self.choices():
             if choice.letter == letter:
                 self.choose(choice)
                 return
 
-    def _forget_pending(self) -> None:
-        self._pending = None
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+    async def on_paste(self, event: events.Paste) -> None:
+        """What is pasted is never an answer: it is words."""
+        if self.screen.focused is self and event.text.strip():
+            event.stop()
+            self.typed(self._gate.forget() + event.text.replace("\r\n", "\n").replace("\r", "\n"))
+
+    # --- reading the body
 
     @property
     def unread(self) -> int:
         """Rows of the body below what is shown."""
         scroll = self._scroll
         if not scroll.size.height:
-            return len(self.body().plain.split("\n"))
+            return self._body_lines
         return max(0, scroll.virtual_size.height - scroll.size.height - round(scroll.scroll_y))
+
+    @property
+    def unseen(self) -> int:
+        """Rows of the body below what is shown; 0 once its end was seen."""
+        if self._laid_out and not self.unread:
+            self._read = True
+        return 0 if self._read else max(1, self.unread)
 
     def _turn(self, rows: int) -> None:
         """Scroll the body by rows, now: the next key may already ask where it stands."""
@@ -308,27 +363,26 @@ class Card(Vertical, can_focus=True):
         else:
             self.hint("choose with Down and Enter, or press a letter")
 
+    def unmark(self) -> None:
+        """No answer is marked any more; what is offered changed."""
+        self._at = None
+
     def on_click(self, event: events.Click) -> None:
         event.stop()
         index = event.style.meta.get("choice")
         if not self.has_focus_within:
-            self.screen.set_focus(self)
+            self.take_focus(unasked=False)
         if isinstance(index, int) and self.armed and index < len(self.choices()):
+            self._gate.forget()
             self.choose(self.choices()[index])
-
-    def on_mouse_scroll_down(self) -> None:
-        self.call_after_refresh(self.redraw)
-
-    def on_mouse_scroll_up(self) -> None:
-        self.call_after_refresh(self.redraw)
 
     # --- the reply line
 
     def open_line(self, purpose: str, text: str, label: str) -> None:
-        """Ask for words: `label` says what they are for, `text` is there already."""
+        """Ask for words: `label` says what they are for, `text` is there already, else what was left with Esc."""
         self._purpose = purpose
         line = self._line
-        line.text = literal.visible(text)
+        line.text = literal.visible(text or self._left.pop(purpose, ""))
         line.display = True
         line.move_cursor(line.document.end)
         # not `focus()`, which waits for its turn: the next key must already be the line's
@@ -347,8 +401,13 @@ class Card(Vertical, can_focus=True):
         self.set_class(False, "-writing")
         self._hint = ""
         self.screen.set_focus(self)
-        self.arm()
+        self.come_to_front()
         self.redraw()
+
+    def on_text_area_changed(self) -> None:
+        """The line may take more rows now."""
+        if self._line.display:
+            self.fit(self._rows)
 
     def on_reply_line_given(self, event: ReplyLine.Given) -> None:
         event.stop()
@@ -358,15 +417,16 @@ class Card(Vertical, can_focus=True):
 
     def on_reply_line_dropped(self, event: ReplyLine.Dropped) -> None:
         event.stop()
+        if self._line.text.strip():
+            self._left[self._purpose] = self._line.text
         self._close_line()
+
+    def on_reply_line_left(self, event: ReplyLine.Left) -> None:
+        event.stop()
+        self.post_message(self.Later())
 
     def answer(self, answer: Answer) -> None:
         """The decision is made; a second one of the same card is no answer to anything."""
         if not self._decided:
             self._decided = True
             self.post_message(self.Answered(self.question, answer))
-
-
-def _rows_of(text: Content, width: int) -> int:
-    """Rows that a text takes at a width; none when it is empty."""
-    return len(text.wrap(width)) if text.plain else 0

@@ -24,7 +24,9 @@ def card_for(question: Question) -> Card:
     from tui_agent.ui.cards.plain import ChoiceCard, TextCard
 
     kinds: dict[str, type[Card]] = {"approval": ApprovalCard, "choice": ChoiceCard, "text": TextCard}
-    return kinds[question.kind](question)
+    # a kind that is not known here is still a question: with answers to choose from, or a free one
+    other = ChoiceCard if question.choices else TextCard
+    return kinds.get(question.kind, other)(question)
 
 
 class Dock(Vertical):
@@ -50,7 +52,10 @@ class Dock(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._waiting: list[Question] = []
-        self._answered = 0
+        self._order: list[str] = []
+        """Every question since none waited, in the order they came."""
+        self._passed = False
+        """The front card was left for later."""
         self._rows = 10
         self._card: Card | None = None
         self.display = False
@@ -80,10 +85,12 @@ class Dock(Vertical):
         """Add a question; if none was shown it comes to the front, and takes the focus if it may."""
         if any(question.id == waiting.id for waiting in self._waiting):
             return
+        if not self._waiting:
+            self._order = []
         self._waiting.append(question)
+        self._order.append(question.id)
         if self._card is None:
-            self._answered = 0
-            await self._bring(take_focus=take_focus)
+            await self._bring(take_focus=take_focus, unasked=True)
         else:
             self._count()
         self.post_message(self.Changed())
@@ -94,11 +101,10 @@ class Dock(Vertical):
             return
         front = self._waiting[0].id == identity
         self._waiting = [question for question in self._waiting if question.id != identity]
-        self._answered += 1
         if front:
             focused = self.has_keys
             words = self._card.words if self._card is not None else ""
-            await self._bring(take_focus=focused)
+            await self._bring(take_focus=focused, unasked=False)
             if (focused and self._card is None) or words:
                 self.post_message(self.Left(words))
         else:
@@ -111,21 +117,22 @@ class Dock(Vertical):
             await self.settle(question.id)
 
     async def next(self) -> bool:
-        """Give the front card the focus; if it has it, bring the next one. False if no card waits."""
+        """Give the front card the focus; if it had it already, bring the next one. False if no card waits."""
         if self._card is None:
             return False
-        if self.has_keys and len(self._waiting) > 1:
+        if len(self._waiting) > 1 and (self.has_keys or self._passed):
             self._waiting.append(self._waiting.pop(0))
-            await self._bring(take_focus=True)
-        elif not self.has_keys:
-            self.screen.set_focus(self._card)
+            await self._bring(take_focus=True, unasked=False)
+        else:
+            self._card.take_focus(unasked=False)
         self.post_message(self.Changed())
         return True
 
-    async def _bring(self, *, take_focus: bool) -> None:
+    async def _bring(self, *, take_focus: bool, unasked: bool) -> None:
         if self._card is not None:
             await self._card.remove()
             self._card = None
+        self._passed = False
         self.display = bool(self._waiting)
         if self._waiting:
             card = card_for(self._waiting[0])
@@ -134,11 +141,11 @@ class Dock(Vertical):
             self._count()
             await self.mount(card)
             if take_focus:
-                self.screen.set_focus(card)
+                card.take_focus(unasked=unasked)
 
     def _count(self) -> None:
         if self._card is not None:
-            self._card.place(self._answered + 1, self._answered + len(self._waiting))
+            self._card.place(self._order.index(self._waiting[0].id) + 1, len(self._order))
 
     def on_card_answered(self, event: Card.Answered) -> None:
         event.stop()
@@ -146,6 +153,7 @@ class Dock(Vertical):
 
     def on_card_later(self, event: Card.Later) -> None:
         event.stop()
+        self._passed = True
         self.post_message(self.Left())
 
     def on_card_changed(self, event: Card.Changed) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual.content import Content
+
 from tui_agent.events import Answer
 from tui_agent.ui.cards.card import Card, Choice
 
 
 class ChoiceCard(Card):
     """One of several answers, in words; Up / Down and Enter, or the mouse. Typed words are an answer too."""
+
+    def facts(self) -> Sequence[Content]:
+        return [Content.styled("Down and Enter choose; or type an answer of your own", "$text-muted")]
 
     def choices(self) -> Sequence[Choice]:
         return [Choice("", words) for words in self.question.choices]

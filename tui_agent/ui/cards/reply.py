@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReplyLine(TextArea):
-    """Words that belong to an answer. Enter gives them, Esc takes the line back."""
+    """Words that belong to an answer. Enter gives them, Esc takes the line back, Tab leaves it as it is."""
 
     @dataclass
     class Given(Message):
@@ -26,6 +26,9 @@ class ReplyLine(TextArea):
 
     class Dropped(Message):
         """The line was left with Esc."""
+
+    class Left(Message):
+        """The focus is wanted elsewhere; the words stay."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, compact=True, highlight_cursor_line=False, tab_behavior="focus")
@@ -42,6 +45,8 @@ class ReplyLine(TextArea):
             self.post_message(self.Given(self.text))
         elif event.key == "escape":
             self.post_message(self.Dropped())
+        elif event.key in ("tab", "shift+tab"):
+            self.post_message(self.Left())
         elif event.key in NEW_LINE_KEYS:
             self.insert("\n")
         else:

@@ -1,0 +1,30 @@
+"""What a rule would allow, in words, before it is saved."""
+
+from __future__ import annotations
+
+import re
+
+_RULE = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(?::(.+))?")
+_STAR = re.compile(r"(?<!\\)\*")
+
+
+def meaning(rule: str, tool: str) -> str | None:
+    """What `rule` lets calls of `tool` do without asking; None if it is no rule for that tool."""
+    match = _RULE.fullmatch(rule.strip())
+    if match is None or match[1] != tool or (match[2] is not None and not match[2].strip()):
+        return None
+    commands = tool == "bash"
+    if match[2] is None:
+        return "every command, whatever it does" if commands else f"every {tool} inside the workspace"
+    pieces = [piece.replace(r"\*", "*") for piece in _STAR.split(match[2].strip())]
+    of = "commands that" if commands else f"{tool} of paths that"
+    if len(pieces) == 1:
+        return f"only the command {pieces[0]}" if commands else f"{tool} of {pieces[0]} only"
+    if len(pieces) == 2 and not pieces[1]:
+        begin = pieces[0]
+        if not begin:
+            return "every command, whatever it does" if commands else f"every {tool} inside the workspace"
+        if begin.endswith(" "):
+            return f"{begin.rstrip()} alone, or with anything behind it"
+        return f"all {of} begin with {begin}"
+    return f"all {of} read {' ... '.join(piece.strip() or '' for piece in pieces).strip()}"
