@@ -136,8 +136,9 @@ def _keep_busy(program: Program, server: Served, soak: Soak, seconds: float, fol
                 waiting, pressed = sign.encode(), clock.now
                 program.press(sign)
             else:
-                program.press(chance.choice("abcdefgh \x7f"))
-        if clock.due(PROMPT_S):
+                # a key that is waited for is neither taken back nor sent away before it was seen
+                program.press(chance.choice("abcdefgh " if waiting else "abcdefgh \x7f"))
+        if not waiting and clock.due(PROMPT_S):
             program.press("\r")
         if clock.due(RESIZE_S):
             program.resize(*chance.choice(SIZES))
