@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.cli import terminal
 from tests.cli.command import session
+from tui_agent import paths
 from tui_agent.sessions.catalog import Catalog
 
 ALTERNATE_SCREEN = b"\x1b[?1049h"
@@ -31,6 +32,19 @@ def test_the_screen_opens_on_a_terminal_and_closes(shop: Path) -> None:
         screen.press(CTRL_Q)
         assert screen.end() == 0
     assert Catalog().list() == []
+
+
+def test_a_demo_with_broken_settings_names_the_persons_own_file_and_makes_no_folder(
+    shop: Path, home: Path, tmp_path: Path
+) -> None:
+    own = paths.private_folder(home / "config") / "settings.toml"
+    own.write_text("theme = [")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with terminal.run("--demo", cwd=shop, changes={"TMPDIR": str(scratch)}) as screen:
+        assert screen.end() == 1
+    assert str(own) in screen.shown.decode()
+    assert list(scratch.iterdir()) == []
 
 
 def test_inspect_opens_a_screen_on_a_terminal(shop: Path) -> None:

@@ -19,10 +19,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tui_agent import __version__
 from tui_agent.cli.failures import CommandLineError, Failed, Usage
+
+if TYPE_CHECKING:
+    from tui_agent.settings.schema import Settings
 
 COMMANDS = ("sessions", "inspect", "context", "doctor")
 
@@ -160,6 +163,7 @@ def _tour(options: argparse.Namespace) -> int:
     """The guided demo, in a scratch folder that holds all it makes."""
     from tui_agent.ui.tour import scratch
 
+    _settings(options)  # faults are told of the person's own file, not of the copy the tour works with
     try:
         made = scratch()
     except OSError as error:
@@ -170,7 +174,8 @@ def _tour(options: argparse.Namespace) -> int:
     return code
 
 
-def _talk_in(options: argparse.Namespace, workspace: Path, **how: bool) -> int:
+def _settings(options: argparse.Namespace) -> Settings:
+    """The settings, with the profile that was asked for in them."""
     from tui_agent.settings.load import load, way_back
     from tui_agent.settings.rules import SettingsError
 
@@ -182,6 +187,11 @@ def _talk_in(options: argparse.Namespace, workspace: Path, **how: bool) -> int:
         settings.find_profile(options.profile)
     except SettingsError as error:
         raise Failed(str(error)) from error
+    return settings
+
+
+def _talk_in(options: argparse.Namespace, workspace: Path, **how: bool) -> int:
+    settings = _settings(options)
     resume = "latest" if options.resume_latest else options.resume
     if options.prompt is not None:
         from tui_agent.cli import headless
