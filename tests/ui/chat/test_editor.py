@@ -99,6 +99,16 @@ async def test_what_is_saved_is_the_draft_and_is_not_sent(
         await made.until(lambda: made.chat.composer.text.endswith("more\nand more"), "its other key")
 
 
+async def test_keys_that_come_all_at_once_open_the_editor_on_all_that_was_typed(
+    tmp_path: Path, written: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", str(program(tmp_path, "ed", 'echo "and more" >> "$1"')))
+    async with stage(tmp_path) as made:
+        await made.press(*"halfathought", "ctrl+x", "e")
+        await made.until(lambda: made.chat.composer.text == "halfathought\nand more")
+        assert written == ["halfathought\n"]
+
+
 async def test_a_paste_is_shown_whole_and_folded_again(
     tmp_path: Path, written: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

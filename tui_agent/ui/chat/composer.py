@@ -75,8 +75,11 @@ class Composer(Signed):
 
         text: str
 
+    @dataclass
     class Edited(Message):
-        """The words or the cursor changed."""
+        """The words or the cursor changed; `pressed`: when the newest key came that did it."""
+
+        pressed: float
 
     def __init__(
         self, completion: Completion, *, id: str | None = None, clock: Callable[[], float] = time.monotonic
@@ -101,6 +104,8 @@ class Composer(Signed):
         self._completion = completion
         self._clock = clock
         self._last_key = float("-inf")
+        self._pressed = float("-inf")
+        """When the newest key came, whenever this had its turn to take it."""
         self._offered = float("-inf")
 
     def idle(self, seconds: float) -> bool:
@@ -186,7 +191,7 @@ class Composer(Signed):
         self._aside = self.prompt
         self.clear()
         self.placeholder = _SEARCH_WORDS
-        self.post_message(self.Edited())
+        self.post_message(self.Edited(self._pressed))
 
     def leave_search(self) -> None:
         """Leave the search; the draft stands here as it was."""
@@ -202,7 +207,7 @@ class Composer(Signed):
     # --- keys
 
     async def _on_key(self, event: events.Key) -> None:
-        self._last_key = self._clock()
+        self._last_key, self._pressed = self._clock(), event.time
         if event.is_printable:
             self.walking = False
         if event.key in ("ctrl+v", "super+v"):
@@ -312,7 +317,7 @@ class Composer(Signed):
 
     async def _on_paste(self, event: events.Paste) -> None:
         # a terminal sends what the clipboard holds: escape sequences in it are text like any other
-        self._last_key = self._clock()
+        self._last_key, self._pressed = self._clock(), event.time
         event.stop()
         event.prevent_default()
         self.focus()
@@ -384,8 +389,8 @@ class Composer(Signed):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        self.post_message(self.Edited())
+        self.post_message(self.Edited(self._pressed))
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
         event.stop()
-        self.post_message(self.Edited())
+        self.post_message(self.Edited(self._pressed))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.keys import key_to_character
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 _LEADING = 8.0
 """Seconds the letters stay listed after the leader key."""
 
-_UNNAMED = {"slash": "/"}
-"""What Textual's own table of characters does not know by its key."""
+_KEY_OF = {letter: key for key, letter in bindings.LETTER_OF.items()}
 
 Act = Callable[[], Awaitable[None] | None]
 
@@ -55,6 +54,8 @@ class Keyed(Screen[None]):
         self.keys = keys
         self._tell = tell
         self.leading = False
+        self.led = 0.0
+        """When the leader key was pressed last."""
         self.transcript = Transcript(id="transcript")
         self.acts: dict[str, Act] = {
             bindings.LEADER: self.lead,
@@ -80,6 +81,8 @@ class Keyed(Screen[None]):
 
     def act(self, name: str) -> None:
         """Carry out an action of the table; what takes time runs beside the keys."""
+        if self.leading and name != bindings.LEADER:
+            self.lead(False)
         done = self.acts[name]()
         if isinstance(done, Coroutine):
             self.work(done, f"act-{name}")
@@ -102,6 +105,7 @@ class Keyed(Screen[None]):
             self._lead_timer.stop()
             self._lead_timer = None
         if self.leading:
+            self.led = monotonic()
             self._lead_timer = self.set_timer(_LEADING, partial(self.lead, False))
         self.refresh_bindings()
         self.show_keys()
@@ -113,18 +117,18 @@ class Keyed(Screen[None]):
     def action_after_leader(self, key: str) -> None:
         """A key after the leader key."""
         self.lead(False)
-        letter = _UNNAMED.get(key) or key_to_character(key) or key
+        letter = bindings.LETTER_OF.get(key, "")
         action = self.keys.letters.get(letter)
         if action is not None:
             self.act(action)
-        elif key != "escape":
+        elif letter:
             said = f"{bindings.short(self.keys.leader)} {letter} does nothing"
             self.notify(said, markup=False, timeout=2)
 
     def letters(self) -> list[footer.Entry]:
         """The letters after the leader key, for the footer."""
         return [
-            footer.Entry(letter, bindings.BY_ID[name].words, f"screen.after_leader({letter!r})")
+            footer.Entry(letter, bindings.BY_ID[name].words, f"screen.after_leader({_KEY_OF[letter]!r})")
             for letter, name in self.keys.letters.items()
             if name in self.acts
         ]

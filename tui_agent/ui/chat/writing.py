@@ -143,7 +143,7 @@ class Writing(Ladders):
 
     def on_composer_edited(self, event: Composer.Edited) -> None:
         event.stop()
-        if self.leading:
+        if self.leading and event.pressed > self.led:  # else it was typed before the leader key
             self.lead(False)
         writing = bool(self.composer.text) and not self.composer.searching
         self.queue_line.write(writing and self.session is not None and self.session.busy)
@@ -237,6 +237,9 @@ class Writing(Ladders):
         from tui_agent.ui.chat import editor  # not needed before the first frame
 
         composer = self.composer
+        taken = asyncio.Event()
+        composer.call_later(taken.set)
+        await taken.wait()  # keys that are on their way to the composer
         composer.leave_search()
         before = composer.prompt
         try:
