@@ -225,6 +225,8 @@ async def test_answers_to_questions_become_lines() -> None:
         await host.feed(Asked(approval), Answered("a", Answer("session")))
         await host.feed(Asked(approval), Answered("a", Answer("always", rule="bash:make all")))
         await host.feed(Asked(approval), Answered("a", Answer("no")))
+        await host.feed(Asked(approval), Answered("a", Answer("no", note="use\nmake -j2")))
+        await host.feed(Asked(approval), Answered("a", Answer("once", edited="make -j2")))
         await host.feed(Asked(Question("t", "text", "which port?")), Answered("t", Answer("answer", "8080")))
         await host.feed(
             Asked(Question("t", "text", "why?")),
@@ -232,7 +234,8 @@ async def test_answers_to_questions_become_lines() -> None:
             Answered("x", Answer("no")),
         )
         assert host.text == (
-            "  allowed for this session: bash:make*\n  allowed from now on: bash:make all\n  which port?: 8080"
+            "  allowed for this session: bash:make*\n  allowed from now on: bash:make all\n"
+            "  refused: use␤make -j2\n  edited by you: make -j2\n  which port?: 8080"
         )
 
 

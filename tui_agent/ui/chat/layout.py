@@ -51,7 +51,7 @@ def share(height: int, *, fixed: int, card: bool, answering: bool, completing: i
         completion = min(completing, max(1, free - 2))
         return Share(0, max(1, min(MOST_COMPOSER_ROWS, free - completion)), completion)
     if answering:
-        return Share(max(LEAST_CARD_ROWS, min(MOST_CARD_ROWS, free - 1)), 1, min(completing, 1))
+        return Share(max(LEAST_CARD_ROWS, min(MOST_CARD_ROWS, free - 1)), 1, 0)  # nobody writes
     rows = min(MOST_CARD_ROWS if roomy else QUIET_CARD_ROWS, free - 2)
     rows = max(LEAST_CARD_ROWS, rows)
     completion = min(completing, max(1, free - rows - 2))

@@ -353,5 +353,5 @@ class ChatScreen(Writing):
         )
         self.todo.styles.height = rows.todo
         self.composer.styles.max_height = rows.composer
-        self.completion.styles.max_height = max(1, rows.completion)
+        self.completion.styles.max_height = max(int(not self.dock.has_keys), rows.completion)
         self.dock.fit(max(layout.LEAST_CARD_ROWS, rows.card))

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from tui_agent import events
+from tui_agent.literal import one_line
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.transcript.entries import (
     OWN,
@@ -33,6 +34,8 @@ OUTPUT_CHARACTERS = 64_000
 """The end of a running call's output that is kept for the screen; its result brings the rest."""
 
 _RULES = {"session": "allowed for this session", "always": "allowed from now on"}
+_SAID = 200
+"""Characters of an answer, or of what it was about, that its line tells."""
 
 
 class Shown(Protocol):
@@ -376,8 +379,19 @@ class Live:
         if entry is not None and entry.state == "asks":
             entry.state, entry.started = "running", self._clock()
             self._shown.changed(entry)
-        if answer.verdict in _RULES:
-            rule = answer.rule or asked.rule
-            self._shown.put(Note(f"{_RULES[answer.verdict]}: {rule}" if rule else _RULES[answer.verdict]))
-        elif asked.kind != "approval" and answer.verdict != "dismissed":
-            self._shown.put(Note(f"{asked.title}: {answer.note}"))
+        if said := _answer_words(asked, answer):
+            self._shown.put(Note(said))
+
+
+def _answer_words(question: events.Question, answer: events.Answer) -> str:
+    """What a card that was answered says beside its call's own line: the rule, the reason, the words."""
+    if answer.verdict == "dismissed":
+        return ""
+    if question.kind != "approval":
+        return f"{question.title}: {one_line(answer.note, _SAID)}"
+    if answer.verdict in _RULES:
+        rule = answer.rule or question.rule
+        return f"{_RULES[answer.verdict]}: {rule}" if rule else _RULES[answer.verdict]
+    if answer.verdict == "no" and answer.note:
+        return f"refused: {one_line(answer.note, _SAID)}"
+    return f"edited by you: {one_line(answer.edited, _SAID)}" if answer.edited is not None else ""
