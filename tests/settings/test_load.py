@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from tui_agent.settings.load import load, locate, way_back
+from tests.support.hostile import acts
+from tui_agent.settings.load import load, locate, quote, way_back
 from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.schema import SETTINGS, Settings
 
@@ -247,6 +249,14 @@ def test_every_line_of_a_file_is_located() -> None:
         assert line is not None
         assert lines[line - 1].startswith(begins)
     assert locate(text, ("no",)) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "two words", "", 'a"b\\c', "esc\x1b[31m", "line\nend", "\u202e", "日本", "\U000e0069"]
+)
+def test_a_name_in_quotes_is_the_same_name(name: str) -> None:
+    assert tomllib.loads(f"{quote(name)} = 1") == {name: 1}
+    assert not acts(quote(name))
 
 
 def test_every_setting_has_help_and_its_default_is_allowed(tmp_path: Path) -> None:
