@@ -22,6 +22,13 @@ from tui_agent.ui.connect import ConnectScreen
 from tui_agent.ui.connect_form import FIELDS
 
 KEY = "sk-test-0123456789abcdef"
+PROFILE = """
+[profiles.mine]
+provider = "anthropic"
+base_url = "http://127.0.0.1:1"
+auth = "none"
+model = "mine-1"
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +147,8 @@ async def test_a_wrong_key_is_said_and_nothing_is_saved(tmp_path: Path) -> None:
             assert KEY not in made.text
             await run_test(made, place)
             await made.until(lambda: "not saved:" in made.text)
-            assert "401" in said(made) or "key" in said(made)
+            assert "401" in said(made)
+            assert "let the key be sent as x-api-key" in said(made), "in the words of the form"
             assert not file.exists() and KEY not in made.text
 
 
@@ -168,6 +176,46 @@ async def test_a_typed_key_serves_until_the_end_and_is_in_no_file(
         found = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
         assert found == []
         assert file.exists() and "api_key_env" in file.read_text()
+
+
+async def test_a_key_without_a_variable_gets_one_to_be_set_for_the_next_time(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        server.api_key = KEY
+        server.script(Reply.text("ready"))
+        async with opened(tmp_path, PROFILE) as (made, place, file):
+            await begin(made, place, "another endpoint")
+            await edit(made, place, "base_url", server.url)
+            await run_test(made, place)
+            await made.until(lambda: "it wants a key" in said(made))
+            await edit(made, place, "key", KEY)
+            await run_test(made, place)
+            await made.until(lambda: made.app.screen is made.chat)
+            assert "set MINE2_API_KEY for the next time" in said(made)
+        saved = tomllib.loads(file.read_text())["profiles"]
+        assert saved["mine2"]["api_key_env"] == "MINE2_API_KEY"
+        assert saved["mine"]["base_url"] == "http://127.0.0.1:1", "the one that was there stays"
+
+
+async def test_a_variable_that_is_named_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with ScriptedServer() as server:
+        server.api_key = KEY
+        server.script(Reply.text("ready"))
+        monkeypatch.setenv("OWN_KEY", KEY)
+        async with opened(tmp_path) as (made, place, file):
+            await begin(made, place, "another endpoint")
+            await edit(made, place, "base_url", server.url)
+            await edit(made, place, "api_key_env", "OWN_KEY")
+            await run_test(made, place)
+            await made.until(lambda: made.app.screen is made.chat)
+        assert tomllib.loads(file.read_text())["profiles"]["mine"]["auth"] == "bearer"
+
+
+async def test_the_name_of_the_offline_model_is_no_name_for_another(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (made, place, _):
+        await begin(made, place, "another endpoint")
+        await edit(made, place, "name", "demo")
+        assert "the name of the offline model" in said(made)
+        assert isinstance(made.app.focused, Input), "it is not taken"
 
 
 async def test_with_a_keyring_the_key_goes_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

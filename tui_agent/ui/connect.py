@@ -20,7 +20,7 @@ from tui_agent.literal import one_line
 from tui_agent.settings import secrets
 from tui_agent.settings.rules import SettingsError
 from tui_agent.ui.cells import Column
-from tui_agent.ui.connect_form import FIELDS, Draft, beginnings, check
+from tui_agent.ui.connect_form import FIELDS, Draft, beginnings, check, ways
 from tui_agent.ui.listing import Listing
 
 if TYPE_CHECKING:
@@ -186,6 +186,13 @@ class ConnectScreen(Listing):
                 self.ask(
                     "the key (shown as dots, never written to settings)", "", self._typed_key, secret=True
                 )
+            case "api_key_env":
+                self.ask(
+                    field.title,
+                    self._draft.api_key_env,
+                    lambda text: self._change(self._draft.with_variable(text.strip())),
+                    check=lambda text: check("api_key_env", text),
+                )
             case name:
                 text = str(getattr(self._draft, name))
                 self.ask(
@@ -196,13 +203,16 @@ class ConnectScreen(Listing):
                 )
 
     def _set(self, **changes: object) -> None:
+        self._change(replace(self._draft, **changes))  # type: ignore[arg-type]
+
+    def _change(self, draft: Draft) -> None:
         at = self.rows.cursor
-        self._draft = replace(self._draft, **changes)  # type: ignore[arg-type]
+        self._draft = draft
         self._form(cursor=at)
 
     def _typed_key(self, text: str) -> None:
         secrets.conceal(self._draft.api_key_env or self._draft.name, text)
-        self._set(key=text.strip(), auth=self._draft.auth if self._draft.auth != "none" else "bearer")
+        self._change(self._draft.with_key(text.strip(), for_keyring=self._keyring))
 
     # --- models to pick from
 
@@ -272,8 +282,8 @@ class ConnectScreen(Listing):
         self._progress(f"asking {profile.base_url} for an answer ... (Esc stops)")
         report = await connect.test(profile, await self._key())
         if not report.ok:
-            ways = "".join(f"\n  {way}" for way in report.ways)
-            self.note(f"not saved: {secrets.redact(report.error)}{ways}", "$text-error")
+            then = "".join(f"\n  {way}" for way in ways(report, self._draft))
+            self.note(f"not saved: {secrets.redact(report.error)}{then}", "$text-error")
             return
         self._progress(_answered(report))
         await self._save(report)
@@ -305,8 +315,8 @@ class ConnectScreen(Listing):
             secrets.take_back(profile)
             return ", its key in the keyring"
         secrets.lend(profile, self._draft.key)
-        variable = profile.api_key_env or "the variable of its key"
-        return f"; its key serves until the program ends, so set {variable} for the next time"
+        then = f", so set {profile.api_key_env} for the next time" if profile.api_key_env else ""
+        return f"; its key serves until the program ends{then}"
 
     async def _switch(self, name: str, said: str = "") -> None:
         session = self._desk.session

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.llm.connect import PRESETS
@@ -12,6 +15,7 @@ from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.schema import SETTINGS, Auth, Profile, builtin_profiles
 
 if TYPE_CHECKING:
+    from tui_agent.llm.connect import Report
     from tui_agent.settings.schema import Settings
 
 
@@ -67,6 +71,20 @@ class Draft:
             model=self.model,
         )
 
+    def with_key(self, key: str, *, for_keyring: bool) -> Draft:
+        """The draft with a key that was typed; without a keyring a variable is named for the next time."""
+        if not key:
+            return replace(self, key="")
+        variable = self.api_key_env if self.api_key_env or for_keyring else f"{_variable(self.name)}_API_KEY"
+        return replace(self._sending(), key=key, api_key_env=variable)
+
+    def with_variable(self, name: str) -> Draft:
+        """The draft with the variable that holds its key."""
+        return replace(self._sending() if name else self, api_key_env=name)
+
+    def _sending(self) -> Draft:
+        return replace(self, auth=self.auth if self.auth != "none" else "bearer")
+
     def changes(self, settings: Settings) -> dict[str, Any]:
         """What is written: the profile's own keys; those of one that is there and fits another model are taken out."""
         profile, place = self.profile(), f"profiles.{quote(self.name)}"
@@ -105,7 +123,8 @@ def beginnings(settings: Settings) -> list[Draft]:
     for name, profile in settings.profiles.items():
         if name not in presets and profile.provider != "demo":
             found.append(_saved(Draft(name, "a profile of your settings", name), profile, settings))
-    other = Draft("another endpoint", "any address that speaks like it", "mine", "http://localhost:8000")
+    free = next(name for name in _names() if name not in settings.profiles)
+    other = Draft("another endpoint", "any address that speaks like it", free, "http://localhost:8000")
     demo = Draft("demo", "answers by rules; drives the real machinery, offline", "demo", demo=True)
     return [*found, other, demo]
 
@@ -122,9 +141,32 @@ def _saved(draft: Draft, profile: Profile, settings: Settings) -> Draft:
     )
 
 
+def _names() -> Iterator[str]:
+    yield "mine"
+    yield from (f"mine{number}" for number in count(2))
+
+
+def _variable(name: str) -> str:
+    """The name of a profile as it can begin an environment variable's."""
+    letters = re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
+    return letters if letters[:1].isalpha() else f"KEY_{letters}".strip("_")
+
+
+def ways(report: Report, draft: Draft) -> tuple[str, ...]:
+    """What can be done in the form after a test that failed."""
+    if report.kind == "auth":
+        if draft.auth == "none":
+            return ("it wants a key: type one, or name the variable that holds it",)
+        other = "x-api-key" if draft.auth == "bearer" else "bearer"
+        return ("check the key", f"let the key be sent as {other}")
+    return tuple(way.replace("base_url", "the address") for way in report.ways)
+
+
 def check(name: str, text: str) -> str:
     """What is wrong with a field's text; empty if nothing is."""
     if name == "name":
+        if text.strip() == "demo":
+            return "demo is the name of the offline model; allowed: any other"
         return "" if text.strip() else "a profile has a name"
     try:
         typed(_RULES[name], text.strip(), name)
