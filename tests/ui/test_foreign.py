@@ -15,10 +15,10 @@ from tui_agent.ui import footer, help, remap, words
 from tui_agent.ui.cards.approval import diff_content
 from tui_agent.ui.chat import queue, status
 from tui_agent.ui.chat.completion import Candidate, Completion
-from tui_agent.ui.commands import Listed
+from tui_agent.ui.commands import Listed, Offer
 from tui_agent.ui.inspector.records import Records
 from tui_agent.ui.inspector.tab import Around
-from tui_agent.ui.palette import _plain
+from tui_agent.ui.palette import row as found
 
 EVERY = (
     {**TEXTS, **{f"name {name}": text for name, text in NAMES.items()}} if isinstance(NAMES, dict) else TEXTS
@@ -42,7 +42,7 @@ def test_no_line_of_the_screen_acts(name: str) -> None:
     _harmless(diff_content(f"--- a/{text}\n+++ b/{text}\n+{text}"))
     _harmless(help.page(remap.resolve({}), [Listed("x", text)], [text], 80))
     _harmless(footer.line([footer.Entry("^x g", "jump back", "a")], 80))
-    assert not acts(_plain(text))
+    _harmless(found(Content("words"), Offer("words", text, text, print)))
     _harmless(Completion()._row(0, Candidate(text, text, text), 10))
     assert not acts(words.clock(text))
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.content import Content
 
 from tests.ui.stage import stage
+from tui_agent.ui.help import HelpScreen
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
 from tui_agent.ui.over import Over
@@ -61,6 +63,84 @@ async def test_keys_of_the_table_work_over_the_chat(tmp_path: Path) -> None:
         await made.until(lambda: made.chat.leading, "the letters")
         await made.press("i")
         await made.until(lambda: made.chat.panel is None)
+
+
+@pytest.mark.parametrize("place", ["settings", "theme", "model", "connect", "help", "queue", "commands"])
+async def test_a_letter_right_behind_the_leader_key_acts_over_every_place(place: str, tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        done: list[str] = []
+        made.chat.acts["undo"] = lambda: done.append("undo")
+        for _ in range(2):
+            made.chat.act(place)
+            await made.until(lambda: made.app.screen is not made.chat)
+            await made.press("ctrl+x", "u")
+            assert done.pop() == "undo"
+            await made.until(lambda: made.app.screen is made.chat)
+        assert not made.chat.leading
+        assert made.chat.composer.text == ""
+
+
+async def test_the_key_of_a_place_pressed_twice_at_once_opens_and_closes_it(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.press("f1", "f1")
+        await made.settle()
+        assert made.app.screen is made.chat
+        await made.press("ctrl+p", "ctrl+p")
+        await made.settle()
+        assert made.app.screen is made.chat
+
+
+async def test_help_lies_over_a_place_and_gives_it_back(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        made.chat.act("queue")
+        await made.until(lambda: isinstance(made.app.screen, Over))
+        place = made.app.screen
+        await made.press("f1")
+        await made.until(lambda: isinstance(made.app.screen, HelpScreen))
+        await made.press("escape")
+        await made.until(lambda: made.app.screen is place)
+        await made.press("f1")
+        await made.until(lambda: isinstance(made.app.screen, HelpScreen))
+        await made.press("f3")
+        await made.until(lambda: made.chat.panel is not None, "the inspector")
+        assert made.app.screen is made.chat
+
+
+async def test_redraw_and_suspend_leave_a_place_open(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        done: list[str] = []
+        for name in ("redraw", "suspend"):
+            made.chat.acts[name] = lambda name=name: done.append(name)  # type: ignore[misc]
+        made.chat.act("queue")
+        await made.until(lambda: isinstance(made.app.screen, Over))
+        await made.press("ctrl+l", "ctrl+z")
+        assert done == ["redraw", "suspend"]
+        assert isinstance(made.app.screen, Over)
+
+
+async def test_ctrl_c_in_a_place_copies_then_stops_what_runs_then_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage(tmp_path) as made:
+        copied: list[str] = []
+        monkeypatch.setattr(made.chat, "copy", copied.append)
+        made.session.begin()
+        made.chat.act("queue")
+        await made.until(lambda: isinstance(made.app.screen, Listing))
+        place = made.app.screen
+        assert isinstance(place, Listing)
+        await made.press("slash")
+        await made.type("words")
+        await made.settle()
+        place.words.action_select_all()
+        await made.press("ctrl+c")
+        assert copied == ["words"]
+        assert made.session.cancels == 0
+        await made.press("ctrl+c")
+        await made.until(lambda: made.session.cancels == 1)
+        assert made.app.screen is place
+        await made.press("ctrl+c")
+        await made.until(lambda: made.app.screen is made.chat)
 
 
 async def test_a_list_chooses_filters_and_acts_on_letters_and_clicks(tmp_path: Path) -> None:

@@ -28,12 +28,12 @@ from tui_agent.ui.attention import Attention, title
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
 from tui_agent.ui.farewell import Totals, farewell
-from tui_agent.ui.over import Over
+from tui_agent.ui.over import Over, Place
 from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
-    from textual.command import Provider
+    from textual.screen import Screen
     from textual.timer import Timer
 
     from tui_agent.agent.session import Session
@@ -73,23 +73,17 @@ def style_sheets() -> list[str | PurePath]:
     return sorted(styles_folder().glob("*.tcss"))
 
 
-def _palette() -> type[Provider]:
-    from tui_agent.ui.palette import Palette  # not needed before the first frame
-
-    return Palette
-
-
 class TuiAgent(Switching):
     """The program on a terminal. It returns an exit code."""
 
-    COMMANDS = {_palette}  # noqa: RUF012 (Textual's own annotation)
-    COMMAND_PALETTE_BINDING = "f24"
-    """No key of its own: the table of keys says which one opens the palette."""
+    ENABLE_COMMAND_PALETTE = False
+    """The table of keys says what opens the palette, which is ours."""
 
     def __init__(self, wanted: Wanted, settings: Settings, *, opener: Opener | None = None) -> None:
         super().__init__(style_sheets(), settings, wanted)
         self._opener = opener or self._open_with_engine
         self._places: dict[str, Callable[[], Awaitable[None] | None]] = {
+            "commands": self._show_palette,
             "help": self._show_help,
             "queue": self._show_queue,
             "settings": self.show_settings,
@@ -221,12 +215,24 @@ class TuiAgent(Switching):
     # --- other screens
 
     async def on_ladders_screen_wanted(self, event: Ladders.ScreenWanted) -> None:
+        if isinstance(self.screen, Place) and event.name == self.screen.ACTION:
+            self.screen.leave()  # its key was pressed twice, faster than it could open
+            return
         done = self._places[event.name]()
         if done is not None:
             await done
 
-    def on_over_left(self, event: Over.Left) -> None:
-        self._chat.act(event.action)
+    def act(self, action: str) -> None:
+        """Carry out an action of the table in the chat."""
+        self._chat.act(action)
+
+    def copy_from(self, screen: Screen[None]) -> bool:
+        """Copy what is selected on a screen; False if nothing is."""
+        return self._chat.copy_from(screen)
+
+    def stop_turn(self) -> bool:
+        """Stop what runs; False if nothing does."""
+        return self._chat.stop_turn()
 
     def keys_changed(self) -> None:
         self._chat.keys = self.keys
@@ -234,6 +240,11 @@ class TuiAgent(Switching):
 
     def performed(self, text: str) -> None:
         self._chat.performed(text)
+
+    def _show_palette(self) -> None:
+        from tui_agent.ui.palette import Finder  # not needed before the first frame
+
+        self.push_screen(Finder())
 
     def _show_queue(self) -> None:
         from tui_agent.ui.waiting import Waiting  # not needed before the first frame

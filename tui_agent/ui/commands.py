@@ -49,8 +49,9 @@ def listed(commands: Iterable[Command]) -> list[Listed]:
 
 
 class Offer(Struct, frozen=True):
-    """One row of the palette: its words, its keys or spelling, and what choosing it does."""
+    """One row of the palette: its words, its keys and spelling, its help, and what choosing it does."""
 
     words: str
+    keys: str
     help: str
     run: Callable[[], object]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tui_agent.agent.session import Session
     from tui_agent.events import Emit, Level
 
+_PALETTE: tuple[bindings.Group, ...] = ("Going back", "Places", "Cards", "Chat", "Writing", "Program")
+"""The order of the palette's groups, before anything is typed."""
 _NOT_YET = "the session is not open yet"
 
 
@@ -85,16 +87,22 @@ class Asking(Keyed):
     def offers(self) -> Sequence[Offer]:
         """What the palette finds: every action with its key, every command with its spelling."""
         made = [
-            Offer(action.words, f"{self.keys.shown(action.id)}   {action.help}", partial(self.act, action.id))
-            for action in bindings.ACTIONS
+            Offer(action.words, self._keys_of(action), action.help, partial(self.act, action.id))
+            for action in sorted(bindings.ACTIONS, key=lambda action: _PALETTE.index(action.group))
             if action.id in self.acts and action.id not in (bindings.LEADER, "commands")
         ]
         for command in listed(self.session.commands if self.session is not None else ()):
             if command.name not in ACTION_OF:
                 spelling = f"/{command.name} {command.argument}".rstrip()
                 run = partial(self._spell, command.name, command.argument)
-                made.append(Offer(command.words, spelling, run))
+                made.append(Offer(command.name, spelling, command.words, run))
         return made
+
+    def _keys_of(self, action: bindings.Action) -> str:
+        """The keys and the command of an action."""
+        fixed = [bindings.short(key) for key in action.keys] if action.fixed else []
+        slash = [f"/{action.slash}"] if action.slash else []
+        return "  ".join([*fixed, *self.keys.all(action.id), *slash])
 
     def _spell(self, name: str, argument: str) -> None:
         if argument:

@@ -10,12 +10,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from textual.widgets import Input, TextArea
+from textual.widgets.input import Selection as InputSelection
 from textual.widgets.text_area import Selection
 
 from tui_agent.ui.chat.asking import Asking
 from tui_agent.ui.terminal import clipboard_command, copy_with, set_mouse
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+    from textual.widget import Widget
+
     from tui_agent.events import Emit
     from tui_agent.ui import bindings
     from tui_agent.ui.transcript.selecting import Selecting
@@ -50,19 +55,30 @@ class Copying(Asking):
                 self._selected.clear_selection()
             self._selected = event.sheet
             self.clear_selection()
-            self.composer.selection = Selection.cursor(self.composer.cursor_location)
+            _deselect(self.focused)
+            _deselect(self.composer)
         self.show_keys()
 
     def copy_selected(self) -> bool:
         """Copy what is selected, and select nothing; False if nothing is."""
-        text = self.composer.selected_text or self.get_selected_text()
         view = self.selected
-        if text:
-            self.clear_selection()
-            self.copy(text)
-        elif view is not None:
+        if self.copy_from(self):
+            return True
+        if view is not None:
             self.work(self._copy_from(view), "copy")
-        return bool(text) or view is not None
+        return view is not None
+
+    def copy_from(self, screen: Screen[None]) -> bool:
+        """Copy what is selected in a field of a screen or in its texts, and select nothing; False if nothing is."""
+        text = _taken(screen.focused)
+        if not text and screen is self:
+            text = _taken(self.composer)
+        if not text:
+            text = screen.get_selected_text() or ""
+            screen.clear_selection()
+        if text:
+            self.copy(text)
+        return bool(text)
 
     async def _copy_from(self, view: Selecting) -> None:
         text = await view.selected_text()
@@ -107,6 +123,21 @@ class Copying(Asking):
             else "the mouse is back"
         )
         self.notify(said, markup=False, timeout=_EXPLAINED_S if self._mouse_away else _SAID_S)
+
+
+def _taken(field: Widget | None) -> str:
+    """What is selected in a field to write in, where nothing is selected afterwards. A secret is not copied."""
+    secret = isinstance(field, Input) and field.password
+    text = field.selected_text if isinstance(field, (Input, TextArea)) and not secret else ""
+    _deselect(field)
+    return text
+
+
+def _deselect(field: Widget | None) -> None:
+    if isinstance(field, TextArea) and field.selected_text:
+        field.selection = Selection.cursor(field.cursor_location)
+    elif isinstance(field, Input) and field.selected_text:
+        field.selection = InputSelection.cursor(field.cursor_position)
 
 
 def _measured(text: str) -> str:

@@ -61,7 +61,6 @@ class Keyed(Screen[None]):
             bindings.LEADER: self.lead,
             "redraw": lambda: self._redraw(),
             "suspend": lambda: self.app.action_suspend_process(),
-            "commands": lambda: self.app.action_command_palette(),
         }
         self._lead_timer: Timer | None = None
 

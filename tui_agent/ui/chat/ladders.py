@@ -38,6 +38,7 @@ class Ladders(Finding):
         self.status = StatusLine(id="status")
         self._stopped = self._escaped = float("-inf")
         self.acts |= {
+            "commands": lambda: self.tell_app(self.ScreenWanted("commands")),
             "help": lambda: self.tell_app(self.ScreenWanted("help")),
             "settings": lambda: self.tell_app(self.ScreenWanted("settings")),
             "theme": lambda: self.tell_app(self.ScreenWanted("theme")),
@@ -54,11 +55,11 @@ class Ladders(Finding):
     def action_stop(self) -> None:
         """Copy a selection; else stop what runs; else clear the draft; else, again, quit."""
         now = time.monotonic()
-        if self.copy_selected():
+        if self.leading:
+            self.lead(False)
+        if self.copy_selected() or self.stop_turn():
             return
-        if self.session is not None and self.session.active:
-            self.work(self._cancel(), "cancel")
-        elif self.composer.searching:
+        if self.composer.searching:
             self.composer.leave_search()
         elif not self.composer.is_blank:
             self.composer.take()
@@ -83,8 +84,8 @@ class Ladders(Finding):
             await self.close_find()
         elif self.panel is not None and self.panel.has_class("-over"):
             await self.close_panel()
-        elif self.session is not None and self.session.active:
-            self.work(self._cancel(), "cancel")
+        elif self.stop_turn():
+            pass
         elif self.selected is not None:
             self.selected.clear_selection()
         elif self.focused is not self.composer:
@@ -94,6 +95,13 @@ class Ladders(Finding):
             await self.open_jump()
         else:
             self._escaped = now
+
+    def stop_turn(self) -> bool:
+        """Stop what runs; False if nothing does."""
+        runs = self.session is not None and self.session.active
+        if runs:
+            self.work(self._cancel(), "cancel")
+        return runs
 
     async def _cancel(self) -> None:
         if self.session is not None:
