@@ -161,3 +161,34 @@ def test_a_diff_names_its_file_once_and_shows_lines_that_look_like_headers() -> 
     shown = diff_content("--- a/x.sql\n+++ b/x.sql\n@@ -1 +1 @@\n--- old\n+++ new\n").plain
     assert shown == "x.sql  +1 -1\n1 - -- old\n1 + ++ new"
     assert diff_content("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n").plain.startswith("x  new file  +1 -0")
+
+
+async def test_a_rule_that_is_none_is_not_saved(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await _ask(made)
+        await made.press("w")
+        await made.until(lambda: "for this session" in made.text)
+        await made.press("e")
+        await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.words != "")
+        await made.press("home")
+        await made.settle()
+        await made.press("x")
+        await made.press("enter")
+        await made.until(lambda: "is no rule for bash" in made.text, "what is wrong with it")
+        await made.press("y")
+        await made.until(lambda: "that is no rule" in made.text, "the refusal")
+        assert made.session.answers == []
+
+
+async def test_a_warning_stays_while_a_rule_a_hint_or_a_line_is_shown(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await _ask(made, warning="outside the workspace: /etc/passwd")
+        for key, shown in (
+            ("enter", "choose with Down"),
+            ("t", "no, because"),
+            ("escape", ""),
+            ("w", "the rule"),
+        ):
+            await made.press(key)
+            await made.until(lambda shown=shown: shown in made.text, shown)  # type: ignore[misc]
+            assert "outside the workspace: /etc/passwd" in made.text

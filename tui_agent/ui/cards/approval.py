@@ -34,7 +34,7 @@ class ApprovalCard(Card):
 
     def body(self) -> Content:
         question = self.question
-        if question.diff and self._edited is None:
+        if self._is_diff:
             head = Content.styled(literal.visible(question.body), "bold") if question.body else None
             diff = diff_content(question.diff)
             return (
@@ -43,6 +43,15 @@ class ApprovalCard(Card):
         command = self._edited if self._edited is not None else question.body
         sign = "$ " if question.tool == "bash" else ""
         return Content.assemble((sign, "$text-muted"), literal.visible(command))
+
+    @property
+    def body_rows(self) -> int:
+        """Of a diff the file and a change are worth more than where it is; what a rule allows is worth most."""
+        return 3 if self._is_diff and not self._writing_rule else 1
+
+    @property
+    def _is_diff(self) -> bool:
+        return bool(self.question.diff) and self._edited is None
 
     def facts(self) -> Sequence[Content]:
         question = self.question
@@ -99,7 +108,7 @@ class ApprovalCard(Card):
     @property
     def _unseen(self) -> int:
         """Rows of a command whose end was not seen; a diff may be approved from its head."""
-        return 0 if self.question.diff and self._edited is None else self.unseen
+        return 0 if self._is_diff else self.unseen
 
     def choose(self, choice: Choice) -> None:
         if self._writing_rule:

@@ -39,8 +39,6 @@ _MOST_LINE_ROWS = 3
 """Rows of the reply line."""
 _FRAME = 2
 """Rows of the border."""
-_BODY_ROWS = 2
-"""Rows of the body that facts leave free, if it has so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +101,11 @@ class Card(Vertical, can_focus=True):
     def facts(self) -> Sequence[Content]:
         """What is to be known about it, the most important first."""
         return ()
+
+    @property
+    def body_rows(self) -> int:
+        """Rows of the body that facts leave free, if it has so many."""
+        return 1
 
     def choices(self) -> Sequence[Choice]:
         """The answers."""
@@ -191,7 +194,7 @@ class Card(Vertical, can_focus=True):
     def fit(self, rows: int) -> None:
         """Take at most `rows` rows, border included.
 
-        The answers come first, then a row of facts, then the beginning of the body; the rest is shared from there.
+        The answers come first, then a warning or a hint, then the beginning of the body, then other facts.
         """
         self._rows = rows
         if not self._drawn:
@@ -200,12 +203,12 @@ class Card(Vertical, can_focus=True):
         width = self.content_size.width or max(1, self.app.size.width - 4)
         inner = max(1, rows - _FRAME)
         facts = packed(self._facts_now(), width, "   ")
-        least = min(1, len(facts))
+        least = int(bool(self._hint or self.question.warning))
         writing = self._line.display
         choices = [] if writing else packed(self._choice_parts(), width, "  ")
         wanted = min(_MOST_LINE_ROWS, max(1, self._line.wrapped_document.height)) if writing else len(choices)
         answers = max(1, min(wanted, inner - 1 - least))
-        body = min(_BODY_ROWS, self._body_lines)
+        body = min(self.body_rows, self._body_lines)
         told = max(least, min(len(facts), inner - answers - body))
         self._show(self._facts, window(facts, told, width))
         self._show(self._options, window(choices, answers, width, at=self._at or 0))

@@ -1,7 +1,7 @@
 """A diff as a card shows it: the file first, then what changes, with as little around it as tells where it is.
 
-Signs, line numbers and marked words are those of the transcript; of the lines that stay the same only the nearest one
-before and behind a change is shown, and none that is blank.
+Signs, line numbers and marked words are those of the transcript. Of the lines that stay the same only the nearest one
+before and behind a change is shown, none that is blank, and none before the first change: it is in view at once.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _near(lines: Sequence[diffs.DiffLine]) -> Iterator[diffs.DiffLine]:
             yield from run
         else:
             behind = place > 0 and kinds[place - 1][0] in ("added", "removed")
-            yield from _context(run, behind=behind, before=after in ("added", "removed"))
+            yield from _context(run, behind=behind, before=changed and after in ("added", "removed"))
 
 
 def _context(run: Sequence[diffs.DiffLine], *, behind: bool, before: bool) -> Iterator[diffs.DiffLine]:

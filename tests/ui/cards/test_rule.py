@@ -1,0 +1,48 @@
+"""What a rule allows, in words, and that the words say what the engine does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui_agent.tools.permission import Rule
+from tui_agent.ui.cards.rule import meaning
+
+COMMANDS = (
+    "pnpm test",
+    "pnpm test --filter web",
+    "pnpm tests",
+    "pnpm build",
+    "git a push",
+    "git push",
+    "a*b",
+    "axb",
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "allowed"),
+    [
+        ("bash:pnpm test*", "all commands that begin with pnpm test", {0, 1, 2}),
+        ("bash:pnpm test *", "pnpm test alone, or with anything behind it", {0, 1}),
+        ("bash:pnpm test", "only the command pnpm test", {0}),
+        (r"bash:a\*b", "only the command a*b", {6}),
+        ("bash:git * push", "all commands that read git ... push", {4}),
+        ("bash", "every command, whatever it does", set(range(len(COMMANDS)))),
+        ("bash:*", "every command, whatever it does", set(range(len(COMMANDS)))),
+    ],
+)
+def test_a_rule_is_told_as_the_engine_reads_it(rule: str, words: str, allowed: set[int]) -> None:
+    assert meaning(rule, "bash") == words
+    read = Rule.parse(rule)
+    assert {place for place, command in enumerate(COMMANDS) if read.takes(command)} == allowed
+
+
+@pytest.mark.parametrize("text", ["", "bash:", "bash: ", ":x", "two words", "edit_file:src/*", "bash pnpm"])
+def test_what_is_no_rule_for_the_tool_has_no_meaning(text: str) -> None:
+    assert meaning(text, "bash") is None
+
+
+def test_rules_of_file_tools_speak_of_paths() -> None:
+    assert meaning("edit_file", "edit_file") == "every edit_file inside the workspace"
+    assert meaning("edit_file:src/*", "edit_file") == "all edit_file of paths that begin with src/"
+    assert meaning("edit_file:src/a.py", "edit_file") == "edit_file of src/a.py only"
