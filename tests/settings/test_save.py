@@ -43,6 +43,17 @@ def test_what_the_file_said_before_is_kept_beside_it(tmp_path: Path) -> None:
     assert (tmp_path / "settings.toml.bak").read_text().startswith("# mine\n")
 
 
+def test_what_somebody_wrote_stays_beside_it_however_often_it_is_changed_from_here(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('# mine\ntheme = "dark"\n')
+    for motion in ("reduced", "full", "reduced"):
+        save(file, {"motion": motion})
+    assert (tmp_path / "settings.toml.bak").read_text() == '# mine\ntheme = "dark"\n'
+    file.write_text('# mine again\ntheme = "light"\n')
+    save(file, {"motion": "full"})
+    assert (tmp_path / "settings.toml.bak").read_text().startswith("# mine again\n")
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -165,6 +165,18 @@ async def test_another_programs_change_is_noticed_and_not_lost(tmp_path: Path) -
         assert said(file)["durability"] == "record", "nothing was written over it"
 
 
+async def test_comments_are_said_to_be_kept_beside_the_file(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (made, place, file):
+        file.write_text("# mine\n" + FILE)
+        place._look()
+        await go(made, place, "durability")
+        await made.press("enter")
+        await made.until(lambda: "with comments, it is settings.toml.bak" in " ".join(made.text.split()))
+        await made.press("enter")
+        await made.until(lambda: "Written to settings.toml" in made.text and ".bak" not in made.text)
+        assert file.with_name("settings.toml.bak").read_text() == "# mine\n" + FILE
+
+
 async def test_a_look_at_the_file_shows_what_changed(tmp_path: Path) -> None:
     async with opened(tmp_path) as (made, place, file):
         file.write_text('durability = "record"\n')

@@ -40,9 +40,7 @@ def load(path: Path | None = None) -> Settings:
 def way_back(error: SettingsError) -> str:
     """What to do about a file that cannot be used, in a sentence."""
     kept = error.file.with_name(error.file.name + ".bak") if error.file is not None else None
-    before = (
-        f" What it said before the program last changed it is in {kept}." if kept and kept.exists() else ""
-    )
+    before = f" As somebody last wrote it, it is in {kept}." if kept and kept.exists() else ""
     return f"Mend it in an editor.{before}"
 
 

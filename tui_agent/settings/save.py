@@ -21,8 +21,8 @@ def save(path: Path | None, changes: Mapping[str, Any]) -> Settings:
 
     Keys of `changes` are dotted as in TOML (`compaction.auto`, `profiles."my model".base_url`); a value of None
     takes the key or table out, any other value is written there. What is not changed stays, tables that nothing
-    knows included. The result is checked before it is written. TOML is written anew, so comments are lost; what
-    the file said before is kept beside it as `settings.toml.bak`.
+    knows included. The result is checked before it is written. TOML is written anew, so comments are lost; the file
+    as somebody last wrote it stays beside it as `settings.toml.bak`.
 
     Raises:
         SettingsError: the file as it stands or as it would be is not allowed (nothing was written), or cannot be
@@ -32,13 +32,18 @@ def save(path: Path | None, changes: Mapping[str, Any]) -> Settings:
     tables, before = load.read(file)
     settings, text = drafted(tables, changes, file)
     try:
-        if before:
+        if loses(tables, before):
             paths.write_private(file.with_name(file.name + ".bak"), before.encode())
         paths.write_private(file, text.encode())
     except OSError as error:
         raise SettingsError(f"cannot be written: {error.strerror}", file=file) from error
     secrets.watch(settings)
     return settings
+
+
+def loses(tables: Mapping[str, Any], text: str) -> bool:
+    """Whether writing a file of this text anew loses comments, or the way somebody wrote it."""
+    return text != tomli_w.dumps(tables)
 
 
 def drafted(

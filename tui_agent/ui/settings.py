@@ -19,7 +19,7 @@ from tui_agent import paths
 from tui_agent.literal import one_line
 from tui_agent.settings import edit, load
 from tui_agent.settings.rules import SettingsError
-from tui_agent.settings.save import drafted, save
+from tui_agent.settings.save import drafted, loses, save
 from tui_agent.ui.bindings import ACTIONS, BY_ID, Keys
 from tui_agent.ui.cells import Column
 from tui_agent.ui.inspector.tab import Key
@@ -254,22 +254,23 @@ class SettingsScreen(Listing):
                 )
                 self.note(said, "$text-warning")
                 return
-            elsewhere = self._read.text != before
+            kept = "; what another program changed in it is kept" if self._read.text != before else ""
+            if loses(self._read.tables, self._read.text):
+                kept += f"; as it was, with comments, it is {self._file.name}.bak"
             try:
                 await asyncio.to_thread(save, self._file, {key: value(now)})
             except SettingsError as error:
                 self.note(_in_words(error), "$text-error")
                 return
             await self._take()
-            self._say_written(key, elsewhere=elsewhere)
+            self._say_written(key, kept)
 
-    def _say_written(self, key: str, *, elsewhere: bool) -> None:
+    def _say_written(self, key: str, kept: str) -> None:
         item = self._find(key)
         if item is None:
             return
         when = edit.WHEN[item.place.rule.when if item.place is not None else "now"]
         what = f"is {item.value or 'left out'}" if item.given else "is the default again"
-        kept = "; what another program changed in it is kept" if elsewhere else ""
         self.note(f"{key} {what}, {when}. Written to {self._file.name}{kept}")
 
     def _find(self, key: str) -> Item | None:
