@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 
 import pyte
 import pytest
@@ -17,7 +19,7 @@ from tests.cli import terminal
 from tests.support.served import served
 from tests.support.server import Hold, Reply
 from tests.ui.stage import Stage, stage
-from tui_agent.ui.chat import editor
+from tui_agent.ui.chat import dropped, editor
 from tui_agent.ui.chat.editor import NotEdited
 
 PATIENCE = 180.0
@@ -99,14 +101,25 @@ async def test_what_is_saved_is_the_draft_and_is_not_sent(
         await made.until(lambda: made.chat.composer.text.endswith("more\nand more"), "its other key")
 
 
-async def test_keys_that_come_all_at_once_open_the_editor_on_all_that_was_typed(
+async def test_words_that_come_late_do_not_end_the_leader_key_pressed_after_them(
     tmp_path: Path, written: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    slow = Event()
+    monkeypatch.setattr(dropped, "may_be_dropped", lambda text: True)
+    monkeypatch.setattr(dropped, "dropped", lambda text, workspace: slow.wait(5.0) and [])
     monkeypatch.setenv("EDITOR", str(program(tmp_path, "ed", 'echo "and more" >> "$1"')))
     async with stage(tmp_path) as made:
-        await made.press(*"halfathought", "ctrl+x", "e")
-        await made.until(lambda: made.chat.composer.text == "halfathought\nand more")
-        assert written == ["halfathought\n"]
+        made.app.post_message(events.Paste("half "))
+        for key in (*"thought", "ctrl+x"):
+            made.app.post_message(events.Key(key, None if len(key) > 1 else key))
+        while not made.chat.leading:
+            await asyncio.sleep(0)
+        assert made.chat.composer.text == "", "the disk has not answered yet"
+        slow.set()
+        await made.until(lambda: made.chat.composer.text == "half thought")
+        await made.press("e")
+        await made.until(lambda: made.chat.composer.text == "half thought\nand more")
+        assert written == ["half thought\n"]
 
 
 async def test_a_paste_is_shown_whole_and_folded_again(
