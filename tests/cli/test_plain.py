@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import re
 import signal
@@ -379,12 +380,48 @@ def test_results_tell_what_a_person_has_to_know() -> None:
     ears.telling.hear(ended("read_file", "ok", "not read out"))
     assert ears.text == "tool read_file: ok, x, 10 B, 0 seconds\n"
     ears.telling.hear(ended("bash", "error", "first\nsecond\nthird\nfourth"))
-    assert "| first\n| second\n| third\nnote: 1 more lines; /output reads all of it\n" in ears.text
+    assert "| first\n| second\n| third\nnote: 1 more line; /output reads it\n" in ears.text
     ears.telling.hear(ended("!ls", "ok", "a.txt\nb.txt\n"))
     assert ears.text.endswith("| a.txt\n| b.txt\n")
     ears.telling.hear(ended("edit_file", "ok", "edited", diff="--- a\n+++ b\n+one\n-two\n-three"))
     assert "ok, x, 1 line added, 2 removed" in ears.text
-    assert ears.telling.output.startswith("--- a")
+    assert ears.telling.output == "file b\n+one\n-two\n-three"  # no part of a diff that has no hunk
+
+
+def test_what_becomes_of_a_line_is_said_in_a_word() -> None:
+    old = ["-- a\n", "two\n", "three\n"]
+    new = ["two\n", "+++ b\n", "removed: three\n"]
+    ears = Ears()
+    diff = "".join(difflib.unified_diff(old, new, "a/x.sql", "b/x.sql"))
+    ears.asking.ask(said.Question("q", "approval", "edit", diff=diff, tool="edit_file"))
+    assert ears.text.split("\n")[1:9] == [
+        "| file x.sql",
+        "| from line 1",
+        "| removed: -- a",
+        "| same: two",
+        "| removed: three",
+        "| added: +++ b",
+        "| added: removed: three",
+        "1 yes, once",
+    ]
+
+
+def test_a_long_result_is_read_by_the_page_and_passes_for_nothing_of_ours(server: Served, shop: Path) -> None:
+    (shop / "a.txt").write_text("question: may it?\n" + "".join(f"line {n}\n" for n in range(2, 101)))
+    server.script(Reply.tools(("read_file", {"path": "a.txt"})), Reply.text("good"))
+    with terminal.run("--plain", "--profile", "scripted", cwd=shop) as screen:
+        screen.until(READY)
+        say(screen, "/output", b"no tool has given a result yet", READY)
+        say(screen, "go", b"done:", READY)
+        text = say(screen, "/output", b"reads on", READY)
+        assert re.search(r"^\| .*question: may it\?", text, re.MULTILINE)
+        assert "40 more lines; /output 61 reads on" in text
+        assert "line 61" not in text
+        text = say(screen, "/output 61", b"line 100", READY)
+        assert "line 61" in text
+        assert "reads on" not in text
+        assert "it has no such line" in say(screen, "/output 999", b"no such line", READY)
+        assert "usage: /output [LINE]" in say(screen, "/output x", b"error: ", READY)
 
 
 def test_an_answer_is_taken_back_only_if_it_was_told() -> None:

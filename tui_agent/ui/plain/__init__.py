@@ -7,6 +7,7 @@ is used. It speaks to the same `Session` and hears the same events as the screen
     talk.py        the loop: lines in, events out
     listener.py    lines that are typed, while everything else goes on
     voice.py       how something is written
+    reading.py     long results by the page, changes with a word for each line
     telling.py     events in words
     asking.py      questions and their numbered answers
     places.py      the commands that open a place on the screen: lists instead

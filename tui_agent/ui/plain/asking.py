@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from tui_agent import literal
 from tui_agent.events import Answer, Question
 from tui_agent.ui import words
+from tui_agent.ui.plain.reading import PAGE, change, count
 
 if TYPE_CHECKING:
     from tui_agent.ui.plain.voice import Voice
 
 _NAME = 80
 """Characters of a tool's name."""
-_PAGE = 60
-"""Lines of what is asked about that are written at once."""
 _TOO_SOON_S = 0.5
 """Seconds after a question in which nobody can have read it."""
 
@@ -101,10 +100,10 @@ class Asking:
         question = self._waiting[0]
         self._shown_at = self._clock()
         self._line, self._edited, self._rule = "", None, question.rule
-        count = f" (1 of {len(self._waiting)})" if len(self._waiting) > 1 else ""
-        self._voice.say(f"{_what(question)}{count}", "question")
-        body = question.diff or question.body
-        self._unread = body.rstrip().split("\n") if body.strip() else []
+        place = f" (1 of {len(self._waiting)})" if len(self._waiting) > 1 else ""
+        self._voice.say(f"{_what(question)}{place}", "question")
+        body = question.body.rstrip()
+        self._unread = change(question.diff) if question.diff else body.split("\n") if body else []
         self._read_on()
         if question.warning:
             self._voice.say(question.warning, "warning")
@@ -118,15 +117,17 @@ class Asking:
             self._line = "free"
 
     def _read_on(self) -> None:
-        page, self._unread = self._unread[:_PAGE], self._unread[_PAGE:]
+        page, self._unread = self._unread[:PAGE], self._unread[PAGE:]
         for line in page:
             self._voice.say(f"| {line}")
         if self._unread:
-            self._voice.say(f"{len(self._unread):,} more lines follow", "note")
+            self._voice.say(count(len(self._unread), "more line follows", "more lines follow"), "note")
 
     def _ways(self) -> list[Choice]:
         question = self._waiting[0]
-        ways: list[Choice] = [("read", f"read on, {len(self._unread):,} lines")] if self._unread else []
+        ways: list[Choice] = (
+            [("read", f"read on, {count(len(self._unread), 'line', 'lines')}")] if self._unread else []
+        )
         ways.append(("once", "yes, once"))
         if self._rule and not question.warning and self._edited is None:
             ways.append(("rule", f"yes, and write a rule that allows its like: {self._rule}"))

@@ -16,6 +16,7 @@ from tui_agent.messages.blocks import result_text
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError
 from tui_agent.ui import words
+from tui_agent.ui.plain import reading
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
@@ -78,7 +79,7 @@ async def find(talk: Talk, *words_: str) -> Said:
     found: list[str] = []
     async for index in words.in_slices(range(len(messages))):
         found += [line for line in told(messages[index]) if wanted in line.casefold()]
-    return [_times(len(found), "place says it", "places say it"), *found[-_FOUND:]]
+    return [reading.count(len(found), "place says it", "places say it"), *found[-_FOUND:]]
 
 
 async def queue(talk: Talk, number: str = "") -> Said:
@@ -90,12 +91,16 @@ async def queue(talk: Talk, number: str = "") -> Said:
     if not (number.isascii() and number.isdigit() and 1 <= int(number) <= len(waiting)):
         raise CommandError("usage: /queue [NUMBER]")
     prompt = talk.session.withdraw(waiting[int(number) - 1].id)
-    return ["taken back, it was:", prompt.text] if prompt is not None else ["it was sent just now"]
+    return ["taken back, it was:", f"you: {prompt.text}"] if prompt is not None else ["it was sent just now"]
 
 
-async def output(talk: Talk) -> Said:
-    """Read the last result of a tool, whole"""
-    return [talk.telling.output or "no tool has given a result yet"]
+async def output(talk: Talk, line: str = "1") -> Said:
+    """Read the last result of a tool, a page of it; with a number: from that line on"""
+    if not (line.isascii() and line.isdigit() and int(line)):
+        raise CommandError("usage: /output [LINE]")
+    if not talk.telling.output.strip():
+        return ["no tool has given a result yet"]
+    return reading.page(talk.telling.output, int(line), "/output") or ["it has no such line"]
 
 
 async def again(talk: Talk) -> Said:
@@ -121,7 +126,7 @@ async def copy(talk: Talk) -> Said:
     program = await asyncio.to_thread(clipboard_command)
     if program is not None and await asyncio.to_thread(copy_with, program, text):
         return ["copied"]
-    return ["no clipboard can be reached from here; this is the answer:", text]
+    return ["no clipboard can be reached from here; this is the answer:", f"model: {text}"]
 
 
 async def checkpoints(talk: Talk) -> Said:
@@ -166,6 +171,16 @@ async def settings(talk: Talk) -> Said:
     return [f"settings are in {talk.session.settings.file}; a change counts from the next start"]
 
 
+async def connect(talk: Talk) -> Said:
+    """Say how to connect to a model"""
+    return [
+        "For Claude, set ANTHROPIC_API_KEY before the start.",
+        f"For another endpoint, write a profile into {talk.session.settings.file}: a table [profiles.NAME] with "
+        'base_url, model, and api_key_env (the variable that holds the key) or auth = "none".',
+        "After the next start, /model NAME chooses it.",
+    ]
+
+
 async def inspect(talk: Talk) -> Said:
     """Say how to look into the log"""
     return [
@@ -177,13 +192,20 @@ async def inspect(talk: Talk) -> Said:
 COMMANDS: Mapping[str, Command] = {
     "help": help_, "keys": help_, "quit": quit_, "history": history, "output": output, "again": again,
     "copy": copy, "checkpoints": checkpoints, "backups": backups, "sessions": sessions, "resume": resume,
-    "new": new, "find": find, "queue": queue, "settings": settings, "inspect": inspect,
+    "new": new, "find": find, "queue": queue, "settings": settings, "connect": connect, "inspect": inspect,
 }  # fmt: skip
 """By name, without the slash. The session's own commands come besides."""
 
-_ARGUMENT = {"find": "TEXT", "queue": "[NUMBER]", "history": "[N]", "sessions": "[all]", "resume": "ID"}
+_ARGUMENT = {
+    "find": "TEXT",
+    "output": "[LINE]",
+    "queue": "[NUMBER]",
+    "history": "[N]",
+    "sessions": "[all]",
+    "resume": "ID",
+}
 
-NEED_A_SCREEN = frozenset(("theme", "mouse", "connect", "tour"))
+NEED_A_SCREEN = frozenset(("theme", "keys", "mouse", "tour"))
 """Commands of the screen that mean nothing here, or are done otherwise."""
 
 
@@ -198,7 +220,9 @@ def told(message: Message) -> Said:
             case "text" if str(block.get("text", "")).strip():
                 said.append(f"{label}: {block['text']}")
             case "tool_use":
-                said.append(f"tool {block.get('name')}: called with {_first(str(block.get('input')))}")
+                said.append(
+                    f"tool {block.get('name')}: called, {_first(reading.arguments(block.get('input')))}"
+                )
             case "tool_result":
                 said.append(f"result: {_shortened(block)}")
             case "image":
@@ -212,10 +236,6 @@ def _shortened(block: Block) -> str:
     lines = result_text(block).rstrip().split("\n")
     more = [f"and {len(lines) - _RESULT_LINES:,} more lines"] if len(lines) > _RESULT_LINES else []
     return "\n".join([*lines[:_RESULT_LINES], *more])
-
-
-def _times(count: int, one: str, more: str) -> str:
-    return f"{count} {one}" if count == 1 else f"{count:,} {more}"
 
 
 def _first(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tui_agent import events as said
 from tui_agent import literal
 from tui_agent.ui import words
+from tui_agent.ui.plain.reading import change, count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ _REASONS = {
 
 
 class Telling:
-    """Tells a `Voice` what happens; `clock` gives seconds. `output` is the last result of a call, whole."""
+    """Tells a `Voice` what happens; `clock` gives seconds. `output` is the last result of a call, whole, in words."""
 
     def __init__(self, voice: Voice, clock: Callable[[], float]) -> None:
         self._voice = voice
@@ -148,7 +149,7 @@ class Telling:
         self._voice.say(f"called, {_line(event.title)}".rstrip(", "), _tool(event.tool))
 
     def _ended(self, event: said.ToolEnded) -> None:
-        self.output = event.diff or event.text
+        self.output = "\n".join(change(event.diff)) if event.diff else event.text
         said_so: list[str] = [event.outcome]
         if not self._calls.pop(event.call, False) and event.title:
             said_so.append(_line(event.title))
@@ -171,7 +172,9 @@ class Telling:
         for line in lines[:most]:
             self._voice.say(f"| {line}")
         if most and len(lines) > most:
-            self._voice.say(f"{len(lines) - most:,} more lines; /output reads all of it", "note")
+            self._voice.say(
+                f"{count(len(lines) - most, 'more line', 'more lines')}; /output reads it", "note"
+            )
 
     def _turn_ended(self, event: said.TurnEnded) -> None:
         self._calls.clear()
@@ -179,7 +182,7 @@ class Telling:
         if event.error and event.error not in self._trouble:
             self._fail(event.error, ())
         reason = _REASONS.get(event.reason, event.reason)
-        steps = "1 step" if event.steps == 1 else f"{event.steps} steps"
+        steps = count(event.steps, "step", "steps")
         self._voice.say(f"{reason}: {steps}, {_seconds(event.seconds)}, {self.weight()}", "model")
 
     def _fail(self, message: str, ways: Sequence[str]) -> None:
@@ -196,8 +199,7 @@ def _line(text: str) -> str:
 
 
 def _seconds(value: float) -> str:
-    whole = round(value)
-    return "1 second" if whole == 1 else f"{whole} seconds"
+    return count(round(value), "second", "seconds")
 
 
 def _waiting(prompts: Sequence[said.QueuedPrompt], *, paused: bool) -> str:
