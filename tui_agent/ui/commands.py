@@ -31,6 +31,7 @@ SCREEN_COMMANDS: tuple[Listed, ...] = (
         for action in ACTIONS
         if action.slash
     ),
+    Listed("keys", "every key and what it does; [keys] in settings.toml gives other ones"),
     Listed("delete", "move this session into the trash and begin a new one; undo in the list of sessions"),
 )
 """What the screen itself carries out by name."""
@@ -44,7 +45,8 @@ def listed(commands: Iterable[Command]) -> list[Listed]:
     """The session's commands and the screen's, by name; where both have one, the session's words stand."""
     found = {command.name: command for command in SCREEN_COMMANDS}
     for command in commands:
-        found[command.name] = Listed(command.name, command.words, command.argument, command.names)
+        words = command.words[:1].lower() + command.words[1:]  # as the screen's own begin
+        found[command.name] = Listed(command.name, words, command.argument, command.names)
     return sorted(found.values(), key=lambda command: command.name)
 
 

@@ -65,7 +65,7 @@ async def test_ctrl_s_sends_at_the_end_of_the_turn_and_the_line_above_says_which
 async def test_a_command_is_completed_with_its_help_and_carried_out(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.type("/cont")
-        await made.until(lambda: "Say what the context holds and weighs" in made.text, "the help line")
+        await made.until(lambda: "say what the context holds and weighs" in made.text, "the help line")
         await made.press("enter")
         await made.until(lambda: made.session.performed)
         assert made.session.performed == [("context",)]
@@ -84,6 +84,18 @@ async def test_tab_takes_a_command_that_wants_words(tmp_path: Path) -> None:
         await made.until(lambda: made.session.performed)
         assert made.session.performed == [("rename", "a", "new", "name")]
         await made.until(lambda: "a new name" in made.lines[0], "the new title")
+
+
+async def test_tab_on_a_folder_that_is_written_already_goes_on_to_what_is_in_it(tmp_path: Path) -> None:
+    (deep := tmp_path / "sessions" / "shop" / "src" / "deep").mkdir(parents=True)
+    (deep / "a.py").write_text("x = 1\n")
+    async with stage(tmp_path) as made:
+        composer, completion = made.chat.composer, made.chat.completion
+        await made.type("@src")
+        for written in ("@src/", "@src/deep/", "@src/deep/a.py "):
+            await made.until(lambda: completion.is_open and completion.word == composer.word(), "the list")
+            await made.press("tab")
+            assert composer.text == written
 
 
 async def test_enter_takes_no_completion_of_a_word_that_has_grown_since(tmp_path: Path) -> None:

@@ -181,6 +181,12 @@ class Composer(Signed):
             row, column = self.cursor_location
             self.replace(candidate.text, (row, max(0, column - word.length)), (row, column))
 
+    @property
+    def _completed(self) -> str:
+        """The word at the cursor as it is written here."""
+        word, (row, column) = self.word(), self.cursor_location
+        return self.document.get_line(row)[column - word.length : column] if word is not None else ""
+
     # --- searching what was sent
 
     def search(self) -> None:
@@ -281,7 +287,9 @@ class Composer(Signed):
         if key in ("up", "down"):
             self._completion.move(1 if key == "down" else -1)
         elif key == "tab" and candidate is not None:
-            self.complete(candidate)
+            if word is not None and word.kind == "file" and candidate.text == self._completed:
+                self._completion.move(1)  # the folder stands here: the next one is in it
+            self.complete(self._completion.candidate or candidate)
         elif key == "enter" and candidate is not None and word is not None:
             written = word.kind == "argument" and bool(word.typed) and not self._completion.moved
             complete = written or (word.kind != "argument" and word.typed in candidate.names)
