@@ -204,6 +204,23 @@ async def test_lines_that_come_below_are_counted_and_end_goes_there(tmp_path: Pa
         await made.until(lambda: "new lines below" not in made.text)
 
 
+async def test_counting_lines_below_lays_nothing_out(tmp_path: Path) -> None:
+    def many(session: FakeSession) -> None:
+        conversation(session.context, 20)
+
+    async with stage(tmp_path, prepare=many) as made:
+        await made.press("pageup")
+        made.session.begin()
+        made.session.emit(said.TextDelta("line\n\n" * 10))
+        await made.until(lambda: made.chat.transcript.new_lines > 20, "the count")
+        layouts: list[object] = []
+        made.chat.screen_layout_refresh_signal.subscribe(made.chat, layouts.append)
+        made.session.emit(said.TextDelta("line\n\n" * 10))
+        await made.until(lambda: made.chat.transcript.new_lines > 40, "a higher count")
+        assert f" {made.chat.transcript.new_lines} new lines below, End" in made.text
+        assert not layouts
+
+
 @pytest.mark.usefixtures("quick")
 async def test_the_end_is_followed_while_cards_come_and_go(tmp_path: Path) -> None:
     def many(session: FakeSession) -> None:

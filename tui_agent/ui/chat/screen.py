@@ -281,7 +281,9 @@ class ChatScreen(Writing):
         event.stop()
         below = self.query_one("#below", Static)
         lines = "line" if event.count == 1 else "lines"
-        below.update(Content(f" {event.count:,} new {lines} below, End "))
+        said = Content(f" {event.count:,} new {lines} below, End ")
+        # a layout draws the whole screen: while an answer streams, one for each new digit is enough
+        below.update(said, layout=said.cell_length != below.size.width)
         below.display = event.count > 0
 
     def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
