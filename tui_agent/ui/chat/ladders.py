@@ -79,7 +79,7 @@ class Ladders(Finding):
             self.completion.close()
             self.show_keys()
         elif self.jump is not None:
-            await self.close_jump()
+            self.jump.action_leave()
         elif self.find_bar is not None:
             await self.close_find()
         elif self.panel is not None and self.panel.has_class("-over"):

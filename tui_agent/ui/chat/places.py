@@ -127,7 +127,8 @@ class Places(Copying):
             return
         from tui_agent.ui.cards.jump import Jump  # not needed before the first frame
 
-        self.jump = Jump(self.session.context, checkpoint, id="jump")
+        session = self.session
+        self.jump = Jump(session.context, checkpoint, running=lambda: session.active, id="jump")
         await self.query_one("#body").mount(self.jump)
         self.jump.enter()
         self.show_keys()

@@ -171,6 +171,8 @@ class ChatScreen(Writing):
 
     def rotated(self, event: Rotated) -> None:
         """The history was rewritten."""
+        if self.jump is not None:
+            self.work(self.close_jump(), "jump")  # what it offers is no more
         self.reload()
         self.tell_todo()
         if self.panel is not None:
@@ -300,6 +302,8 @@ class ChatScreen(Writing):
             self.key_line.show(self._entries(), many=self.leading)
             if self.guide is not None:
                 self.guide.look()
+            if self.jump is not None:
+                self.jump.tell()
             self._fit()
 
     def _entries(self) -> list[footer.Entry]:
