@@ -57,9 +57,9 @@ async def test_an_answer_that_streams_goes_on_behind_the_pager(tmp_path: Path) -
     home, shop, pager = tmp_path / "home", tmp_path / "shop", tmp_path / "pager"
     shop.mkdir()
     pager.write_text(
-        '#!/bin/sh\necho this is the pager\nhead -n 6 "$1"\n'
+        "#!/bin/sh\necho this is the pager\nhead -n 6\n"
         f'until grep -rqs word399 --include=context.jsonl "{home}"; do :; done\n'
-        "echo all of it is in the log\nread line\n"
+        "echo all of it is in the log\nread line < /dev/tty\n"
     )
     pager.chmod(0o755)
     held = Hold()

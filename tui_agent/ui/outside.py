@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ _turns: WeakKeyDictionary[App[Any], asyncio.Lock] = WeakKeyDictionary()
 """One program at a time has the terminal of an app."""
 
 
-async def run_outside(app: App[Any], argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
+async def run_outside(app: App[Any], argv: Sequence[str], *, stdin: IO[str] | None = None) -> int:
     """Give the terminal to a program until it ends; returns its exit code (negative: the signal that ended it).
 
     Args:
         app: Whose terminal it is.
         argv: The program and its arguments.
-        env: Its environment, if it is not this program's.
+        stdin: What it reads, if not the keyboard; keys it takes from its terminal.
 
     Raises:
         OSError: The program cannot be started.
@@ -41,7 +41,7 @@ async def run_outside(app: App[Any], argv: Sequence[str], *, env: Mapping[str, s
         # without the batch the screen would be drawn for a terminal that nobody writes to, and the loop would stand
         with app.batch_update(), app.suspend(), _ours_goes_on():
             try:
-                ended = await _run(argv, env)
+                ended = await _run(argv, stdin)
             except (OSError, asyncio.CancelledError) as error:
                 ended = error  # raised inside, it would leave the terminal as it is
         if isinstance(ended, BaseException):
@@ -49,8 +49,8 @@ async def run_outside(app: App[Any], argv: Sequence[str], *, env: Mapping[str, s
         return ended
 
 
-async def _run(argv: Sequence[str], env: Mapping[str, str] | None) -> int:
-    child = await asyncio.create_subprocess_exec(*argv, env=env)
+async def _run(argv: Sequence[str], stdin: IO[str] | None) -> int:
+    child = await asyncio.create_subprocess_exec(*argv, stdin=stdin)
     try:
         return await child.wait()
     finally:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import stat
+import os
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -181,12 +182,12 @@ async def test_ctrl_o_opens_the_newest_output(tmp_path: Path) -> None:
 async def test_the_pager_gets_the_whole_transcript_as_text_that_does_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown: list[tuple[str, int, Path]] = []
+    shown: list[str] = []
 
-    async def outside(app: object, argv: list[str]) -> int:
-        path = Path(argv[-1])
-        shown.append((path.read_text(), stat.S_IMODE(path.stat().st_mode), path))
-        assert argv[:-1] == ["sh", "-c"]
+    async def outside(app: object, argv: list[str], *, stdin: IO[str]) -> int:
+        assert os.fstat(stdin.fileno()).st_nlink == 0, "a file that is gone with the program"
+        shown.append(os.read(stdin.fileno(), 1 << 20).decode())
+        assert argv == ["sh", "-c"]
         return 0
 
     monkeypatch.setenv("PAGER", "sh -c")
@@ -199,9 +200,7 @@ async def test_the_pager_gets_the_whole_transcript_as_text_that_does_nothing(
     async with stage(tmp_path, prepare=prepare) as view:
         await view.press("ctrl+x", "left_square_bracket")
         await view.until(lambda: shown, "the pager")
-        text, mode, path = shown[0]
-        assert mode == 0o600
-        assert not path.exists()
+        text = shown[0]
         assert "\x1b" not in text
         assert "␛]52;c;aGk=␇ and ␛[31mred" in text
         for words in ("question 1", "path: src/report.py", "def report():", "Done: `report --json` prints"):

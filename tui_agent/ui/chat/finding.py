@@ -11,10 +11,10 @@ floor of the chat screen that does it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shlex
 import shutil
+import tempfile
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -300,17 +300,15 @@ class Finding(Places):
             self.say("there is nothing to read in a pager yet")
             return
         from tui_agent.ui.outside import run_outside  # not needed before the first frame
-        from tui_agent.ui.transcript.paper import written
+        from tui_agent.ui.transcript.paper import write
 
         argv = shlex.split(os.environ.get("PAGER", "")) or list(_PAGER)
         if shutil.which(argv[0]) is None:
             self.say(f"the pager {argv[0]} is not here: set PAGER to one that is", "error")
             return
-        path = await asyncio.to_thread(written, self.session.context.history)
-        try:
-            code = await run_outside(self.app, [*argv, str(path)])
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                path.unlink()
+        # without a name: nothing of it is left, however this program ends
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as text:
+            await asyncio.to_thread(write, self.session.context.history, text)
+            code = await run_outside(self.app, argv, stdin=text)
         if code:
             self.say(f"{argv[0]} ended with {code}", "warning")

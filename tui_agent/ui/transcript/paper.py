@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from tui_agent.literal import one_line, visible
 from tui_agent.ui.transcript.history import ORIGINS
@@ -19,14 +17,11 @@ _RULE = 60
 _LABELS = {"thinking": "thinking", "call": "call", "output": "output"}
 
 
-def written(messages: Iterable[Message]) -> Path:
-    """Write them to a temporary file that only this user can read; blocks (call it in a thread)."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", prefix="transcript-", suffix=".txt", delete=False
-    ) as file:
-        for message in messages:
-            file.writelines(_lines(message))
-    return Path(file.name)
+def write(messages: Iterable[Message], file: IO[str]) -> None:
+    """Write them to a file and go back to its start; blocks (call it in a thread)."""
+    for message in messages:
+        file.writelines(_lines(message))
+    file.seek(0)
 
 
 def _lines(message: Message) -> Iterator[str]:
