@@ -85,6 +85,7 @@ class TuiAgent(Switching):
         self._places: dict[str, Callable[[], Awaitable[None] | None]] = {
             "commands": self._show_palette,
             "help": self._show_help,
+            "keys": self._show_every_key,
             "queue": self._show_queue,
             "settings": self.show_settings,
             "theme": self.show_themes,
@@ -226,6 +227,10 @@ class TuiAgent(Switching):
         """Carry out an action of the table in the chat."""
         self._chat.act(action)
 
+    def write(self, text: str) -> None:
+        """Put a text into the composer."""
+        self._chat.composer.add(text)
+
     def copy_from(self, screen: Screen[None]) -> bool:
         """Copy what is selected on a screen; False if nothing is."""
         return self._chat.copy_from(screen)
@@ -252,12 +257,20 @@ class TuiAgent(Switching):
         if self.session is not None:
             self.push_screen(Waiting(self.keys, self.session, self._chat.take_back))
 
-    def _show_help(self) -> None:
+    def _show_help(self, at: str = "") -> None:
+        from tui_agent.ui.chat.here import here
         from tui_agent.ui.commands import listed
         from tui_agent.ui.help import HelpScreen  # not needed before the first frame
+        from tui_agent.ui.listing import Listing
 
         commands = listed(self.session.commands if self.session is not None else ())
-        self.push_screen(HelpScreen(self.keys, commands, self.keys.problems))
+        place = self.screen.here() if isinstance(self.screen, Listing) else here(self._chat)
+        self.push_screen(HelpScreen(self.keys, commands, self.keys.problems, here=place, at=at))
+
+    def _show_every_key(self) -> None:
+        from tui_agent.ui.help import EVERY_KEY
+
+        self._show_help(EVERY_KEY)
 
     async def on_ladders_quit_wanted(self) -> None:
         await self.action_quit()

@@ -426,9 +426,13 @@ class Keys:
         return short(keys[0]) if keys else ""
 
     def all(self, action: str) -> list[str]:
-        """Every key of an action, as written for a person."""
+        """Every key of an action that can be changed, as written for a person."""
         first = [f"{short(self.leader)} {letter}" for letter in self.letters_of(action)]
         return first + [short(key) for key in self.direct.get(action, ())]
+
+    def of(self, action: Action) -> list[str]:
+        """Every key of any action, as written for a person."""
+        return [short(key) for key in action.keys] if action.fixed else self.all(action.id)
 
 
 def screen_bindings() -> list[Binding]:

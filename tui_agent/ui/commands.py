@@ -57,3 +57,10 @@ class Offer(Struct, frozen=True):
     keys: str
     help: str
     run: Callable[[], object]
+
+
+class Here(Struct, frozen=True):
+    """What can be pressed at the place the help was called from: its name, and keys with what they do."""
+
+    place: str
+    rows: tuple[tuple[str, str], ...]

@@ -1,11 +1,11 @@
-"""Every key and every command on one page, generated from the tables the program itself goes by."""
+"""What can be pressed here, then every key and command: one page from the tables the program itself goes by."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -13,32 +13,43 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui_agent import literal
-from tui_agent.ui.bindings import ACTIONS, Action, Keys, short
-from tui_agent.ui.over import Over
+from tui_agent.ui.bindings import ACTIONS, Keys
+from tui_agent.ui.over import Host, Over
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
 
-    from tui_agent.ui.commands import Listed
+    from tui_agent.ui.commands import Here, Listed
 
 _MARKS = (
     ("18,734", "an exact count: the model's provider said so"),
     ("~1,204", "an estimate, made here"),
     ("≃690", "a share of an exact difference, by estimate"),
 )
+HERE = "Here: "
+"""Begins the head of the section about the place the help was called from."""
+EVERY_KEY = "Writing"
+"""The head of the first section of the table."""
 _COLUMN = 28
 """Cells of the left column."""
 
 
-def page(keys: Keys, commands: Sequence[Listed], problems: Sequence[str] = (), width: int = 100) -> Content:
+def page(
+    keys: Keys,
+    commands: Sequence[Listed],
+    problems: Sequence[str] = (),
+    width: int = 100,
+    here: Here | None = None,
+) -> Content:
     """The whole page at a width. `problems` are what could not be used of the settings."""
-    rows: list[Content] = []
+    rows = _here(here, width) if here is not None else []
     if problems:
         rows.append(_head("What settings say and cannot be used"))
         rows += [_row("", problem, width, "$text-error") for problem in problems]
     for group, actions in groupby(ACTIONS, key=lambda action: action.group):
         rows.append(_head(group))
-        rows += [_row(_keys_of(action, keys), action.help, width) for action in actions]
+        rows += [_row("  ".join(keys.of(action)), action.help, width) for action in actions]
     rows.append(_head("Commands"))
     for command in commands:
         also = "".join(f" /{name}" for name in command.names)
@@ -51,6 +62,11 @@ def page(keys: Keys, commands: Sequence[Listed], problems: Sequence[str] = (), w
     rows.append(_row("[keys]", f"in settings.toml: an action's name and its keys, as in  {example}", width))
     rows.append(_row("names", ", ".join(action.id for action in ACTIONS if not action.fixed), width))
     return Content("\n").join(rows)
+
+
+def _here(here: Here, width: int) -> list[Content]:
+    """The first section: what can be pressed here."""
+    return [_head(f"{HERE}{here.place}"), *(_row(key, words, width) for key, words in here.rows if key)]
 
 
 def _head(text: str) -> Content:
@@ -68,22 +84,30 @@ def _row(left: str, right: str, width: int, style: str = "") -> Content:
     return Content("\n").join([first, *rest])
 
 
-def _keys_of(action: Action, keys: Keys) -> str:
-    shown = [short(key) for key in action.keys] if action.fixed else keys.all(action.id)
-    return "  ".join(shown)
-
-
 class HelpScreen(Over):
-    """The page over the chat. Esc, q, F1 or ? close it; arrows, PgUp and PgDn scroll it."""
+    """The page over the chat. Esc, q, F1 or ? close it; arrows, PgUp and PgDn scroll it.
+
+    `at` is the head it is scrolled to when it opens.
+    """
 
     ACTION = "help"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,question_mark,enter", "leave", "Close", show=False),
     ]
 
-    def __init__(self, keys: Keys, commands: Sequence[Listed], problems: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        commands: Sequence[Listed],
+        problems: Sequence[str] = (),
+        *,
+        here: Here | None = None,
+        at: str = "",
+    ) -> None:
         super().__init__(keys)
         self._what = (keys, commands, problems)
+        self._here = here
+        self._at = at
         self._page = Static(markup=False)
 
     def compose(self) -> ComposeResult:
@@ -92,6 +116,21 @@ class HelpScreen(Over):
             scroll.border_subtitle = Content("Esc closes")
             yield self._page
 
+    def on_key(self, event: events.Key) -> None:
+        """Whoever types on has read enough: it is the composer's."""
+        if event.is_printable and event.character and event.key not in self.active_bindings:
+            event.stop()
+            self.leave()
+            cast(Host, self.app).write(event.character)
+
     def on_resize(self) -> None:
         # one cell less: the scroll bar may not be there yet
-        self._page.update(page(*self._what, width=self._page.size.width - 1))
+        content = page(*self._what, width=self._page.size.width - 1, here=self._here)
+        self._page.update(content)
+        if self._at:
+            heads = content.plain.split("\n")
+            self.call_after_refresh(self._go_to, heads.index(self._at) if self._at in heads else 0)
+            self._at = ""
+
+    def _go_to(self, row: int) -> None:
+        self.query_one(VerticalScroll).scroll_to(y=row, animate=False, immediate=True)

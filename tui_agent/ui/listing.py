@@ -28,6 +28,8 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui import footer
+from tui_agent.ui.bindings import BY_ID
+from tui_agent.ui.commands import Here
 from tui_agent.ui.entry import Check, EntryLine
 from tui_agent.ui.inspector.tab import Filter, Key
 from tui_agent.ui.over import Over
@@ -105,6 +107,17 @@ class Listing(Over):
         """The letters of the row under the cursor; the first ones stay longest when it is narrow."""
         return ()
 
+    def here(self) -> Here:
+        """What can be pressed here, for the help."""
+        if self.entry.display:
+            return Here(self._title, (("Enter", "take what was typed"), ("Esc", "leave the line")))
+        if self.focused is self.words:
+            return Here(self._title, (("Enter", "into the list"), ("Up Down", "row"), ("Esc", "no filter")))
+        enter = ((key, self.ENTER) for key in ("Enter",) if self.ENTER)
+        letters = ((key.key, key.words) for key in self.offered())
+        moves = (("Up Down", "from row to row"), ("/", "filter the rows"), ("Esc", self.esc))
+        return Here(self._title, (*enter, *letters, *moves))
+
     # --- its looks
 
     def headline(self, more: str | Content = "") -> None:
@@ -121,7 +134,11 @@ class Listing(Over):
 
     def refresh_keys(self) -> None:
         """Show the keys and the detail of the row under the cursor."""
-        self._line.show([*self._entries(), footer.Entry("Esc", self.esc, "screen.leave", right=True, rank=0)])
+        back = footer.Entry(
+            self.keys.shown("jump"), BY_ID["jump"].words, "screen.away('jump')", right=True, rank=0
+        )
+        leave = footer.Entry("Esc", self.esc, "screen.leave", right=True, rank=0)
+        self._line.show([*self._entries(), back, leave])
         detail = self.about(self.rows.cursor) if self.rows.cursor >= 0 else Content("")
         self._detail.update(detail)
         self._detail.display = bool(detail.plain)
@@ -238,6 +255,10 @@ class Listing(Over):
             self.call_later(self.rows.run_action, _MOVES[event.key])
             return
         if not isinstance(self.focused, Input):
+            if event.character == "?":
+                event.stop()
+                self.away("help")
+                return
             for key in self.offered():
                 if event.character == key.key and event.is_printable:
                     event.stop()

@@ -16,8 +16,6 @@ from textual.screen import ModalScreen, Screen
 from tui_agent.ui.bindings import place_bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tui_agent.events import Event
     from tui_agent.ui.bindings import Keys
 
@@ -35,6 +33,10 @@ class Host(Protocol):
 
     def act(self, action: str) -> None:
         """Carry out an action of the table in the chat."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Put a text into the composer."""
         ...
 
     def copy_from(self, screen: Screen[None]) -> bool:
@@ -102,10 +104,6 @@ class Over(ModalScreen[None], Place):
 
     def heard(self, event: Event) -> None:
         """Something happened in the session while the place is open."""
-
-    def here(self) -> Sequence[tuple[str, str]]:
-        """What can be pressed here, for the help: keys, and what they do."""
-        return ()
 
     def action_leave(self) -> None:
         """Close the place."""

@@ -100,9 +100,8 @@ class Asking(Keyed):
 
     def _keys_of(self, action: bindings.Action) -> str:
         """The keys and the command of an action."""
-        fixed = [bindings.short(key) for key in action.keys] if action.fixed else []
         slash = [f"/{action.slash}"] if action.slash else []
-        return "  ".join([*fixed, *self.keys.all(action.id), *slash])
+        return "  ".join([*self.keys.of(action), *slash])
 
     def _spell(self, name: str, argument: str) -> None:
         if argument:

@@ -47,6 +47,7 @@ class Ladders(Finding):
             "quit": lambda: self.tell_app(self.QuitWanted()),
             "bottom": lambda: self.action_scroll_chat("edge", 1),
         }
+        self.spoken["keys"] = lambda words: self.tell_app(self.ScreenWanted("keys"))
 
     def tell_app(self, message: Message) -> None:
         """Post a message to the app."""

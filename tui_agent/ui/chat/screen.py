@@ -30,6 +30,7 @@ from textual.widgets import Static
 
 from tui_agent.events import Question
 from tui_agent.ui import footer, words
+from tui_agent.ui.bindings import LEADER
 from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.hearing import Hearing
@@ -261,7 +262,14 @@ class ChatScreen(Writing):
     # --- other keys
 
     def on_key(self, event: events.Key) -> None:
-        """A printable key that nobody wanted is the composer's, also one that was on its way when the focus moved."""
+        """A printable key that nobody wanted is the composer's, also one that was on its way when the focus moved.
+
+        `?` asks for help wherever it would begin a draft.
+        """
+        if event.character == "?" and self.composer.is_blank:
+            event.stop()
+            self.act("help")
+            return
         wanted = self.jump is not None or event.key in self.active_bindings
         if event.is_printable and event.character and not wanted:
             event.stop()
@@ -311,7 +319,7 @@ class ChatScreen(Writing):
             return self.letters()
         jump, inspect = self.entry("jump", rank=0), self.entry("inspect", rank=2)
         keys, palette = self.entry("help", right=True), self.entry("commands", right=True)
-        more = footer.Entry("^x", "more", "screen.act('leader')", right=True, rank=4)
+        more = self.entry(LEADER, right=True, rank=4)
         stop = footer.Entry("^c", "copy" if self.selected is not None else "stop", "screen.stop", rank=0)
         if self.jump is not None:
             back = footer.Entry("Enter", "go back here", "screen.in_jump", rank=0)
@@ -319,12 +327,12 @@ class ChatScreen(Writing):
         if self.composer.searching and self.composer.has_focus:
             older = footer.Entry(self.keys.shown("search_sent"), "older", "screen.act('search_sent')", rank=0)
             take = footer.Entry("Enter", "take", "screen.take_found", rank=0)
-            return [take, older, footer.Entry("Esc", "draft", "screen.leave", rank=0), keys, palette]
+            return [take, older, jump, footer.Entry("Esc", "draft", "screen.leave", rank=0), keys, palette]
         if self.panel is not None and self.panel.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
             return [*self.panel_entries(), jump, leave]
         if self.find_bar is not None and (self.find_bar.has_focus_within or self.transcript.has_focus):
-            return self.find_entries()
+            return [*self.find_entries(), jump]
         if self.dock.has_keys:
             return [footer.Entry("Tab", "write", "screen.write"), jump, stop, more, palette]
         waits = [footer.Entry("Tab", "answer", "screen.act('card')", rank=0)] if self.dock.waiting else []

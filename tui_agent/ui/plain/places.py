@@ -124,7 +124,7 @@ async def copy(talk: Talk) -> Said:
     else:
         return ["there is no answer to copy yet"]
     program = await asyncio.to_thread(clipboard_command)
-    if program is not None and await asyncio.to_thread(copy_with, program, text):
+    if program is not None and await asyncio.to_thread(copy_with, program, literal.inert(text)):
         return ["copied"]
     return ["no clipboard can be reached from here; this is the answer:", f"model: {text}"]
 
