@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import hostile
-from tui_agent.literal import clean, one_line, visible
+from tui_agent.literal import clean, inert, one_line, visible
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.lists(
     st.sampled_from(sorted(hostile.SMALL.values()))
@@ -131,3 +131,19 @@ def test_one_line_stays_one_line() -> None:
         line = one_line(text, 80)
         assert len(line) <= 80
         assert hostile.acts(line, allowed="") == []
+
+
+@pytest.mark.parametrize("name", hostile.TEXTS)
+def test_nothing_that_is_copied_acts_where_it_is_pasted(name: str) -> None:
+    text = hostile.TEXTS[name]
+    copied = inert(text)
+    assert not [c for c in copied if unicodedata.category(c) == "Cc" and c not in "\n\t"]
+    kept = [c for c in text.replace("\r\n", "\n") if unicodedata.category(c) != "Cc" or c in "\n\t"]
+    rest = iter(copied)
+    assert all(c in rest for c in kept), "all other characters are there, in their order"
+
+
+def test_what_is_copied_keeps_what_only_the_screen_leaves_out() -> None:
+    text = "\u202bשלום\u202c 👩\u200d👧 ❤\ufe0f a\u0301\tb\r\nc"
+    assert inert(text) == text.replace("\r\n", "\n")
+    assert inert("\x1b[201~\rrm\x9b") == "␛[201~␍rm<U+009B>"

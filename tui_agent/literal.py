@@ -1,4 +1,4 @@
-"""Foreign text made safe to store (`clean`) and safe to show (`visible`, `one_line`).
+"""Foreign text made safe to store (`clean`), to show (`visible`, `one_line`) and to paste elsewhere (`inert`).
 
 Text from a model, a tool or a file may hold anything: escape sequences that a terminal obeys, bidi controls that
 turn a line around, characters nobody sees, half characters that no encoder takes. Nothing here interprets such
@@ -38,6 +38,8 @@ _JOINING = (
 _VARIED = "\u1000-\u109f\u1820-\u18af\u2200-\u2aff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Letters and signs with registered variants: Myanmar, Mongolian, mathematics, ideographs."""
 _MARK = "\u0300-\u034e\u0350-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
+
+_CONTROLS = re.compile(f"[{_CONTROL}\x80-\x9f]")
 
 _ASCII_UNSAFE = re.compile(f"[{_CONTROL}]")
 
@@ -100,6 +102,14 @@ def visible(text: str) -> str:
     return text if tower.search(text) is None else tower.sub(_fewer, text)
 
 
+def inert(text: str) -> str:
+    """`text` fit to be pasted into a terminal: control characters are their signs, line ends newlines.
+
+    Everything else stays as it is, characters that nobody sees among it: they are part of the words and do nothing.
+    """
+    return _CONTROLS.sub(_inert, text.replace("\r\n", "\n"))
+
+
 def one_line(text: str, limit: int | None = None) -> str:
     """`visible(text)` on one line: newlines `␤`, tabs a space; longer than `limit`, it ends in `…`."""
     cut = limit is not None and len(text) > limit
@@ -108,6 +118,10 @@ def one_line(text: str, limit: int | None = None) -> str:
     if limit is not None and (cut or len(line) > limit):
         line = line[: max(limit - 1, 0)] + "…"
     return line
+
+
+def _inert(match: re.Match[str]) -> str:
+    return visible(match[0])
 
 
 def _sign(match: re.Match[str]) -> str:

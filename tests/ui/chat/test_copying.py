@@ -171,3 +171,16 @@ async def test_a_link_opens_here_and_is_copied_over_ssh(
         assert (opened, clipboard) == (
             ([], ["https://example.org/a"]) if far else (["https://example.org/a"], [])
         )
+
+
+async def test_what_a_shell_would_obey_is_copied_as_signs_and_that_is_said(
+    tmp_path: Path, clipboard: list[str]
+) -> None:
+    async with stage(tmp_path) as made:
+        made.session.begin()
+        made.session.emit(said.TextDelta("First\x1b[201~\x9b31m\x07last."))
+        await made.until(lambda: "last." in made.text)
+        await _select(made, "First", "last.")
+        await made.press("ctrl+c")
+        await made.until(lambda: clipboard == ["First␛[201~<U+009B>31m␇last."], "the clipboard")
+        await made.until(lambda: "control characters as signs" in " ".join(made.text.split()))

@@ -2,7 +2,8 @@
 
 A selection in the transcript (or in the preview over it), in the composer or in a card is copied by ctrl+c. There is
 only one at a time: whoever selects in the transcript selects nothing elsewhere. "copied" is said only of what a
-clipboard program took; what went to the terminal may have been dropped by it.
+clipboard program took; what went to the terminal may have been dropped by it. Control characters go as the signs that
+are shown for them, since a shell would obey them where they are pasted; that is said too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from textual.widgets import Input, TextArea
 from textual.widgets.input import Selection as InputSelection
 from textual.widgets.text_area import Selection
 
+from tui_agent import literal
 from tui_agent.ui.chat.asking import Asking
 from tui_agent.ui.terminal import clipboard_command, copy_with, set_mouse
 
@@ -93,13 +95,15 @@ class Copying(Asking):
         self.work(self._copied(text), "copy")
 
     async def _copied(self, text: str) -> None:
+        safe = await asyncio.to_thread(literal.inert, text)
         command = clipboard_command()
-        if command is not None and await asyncio.to_thread(copy_with, command, text):
+        if command is not None and await asyncio.to_thread(copy_with, command, safe):
             how = "copied"
         else:
-            self.app.copy_to_clipboard(text)
+            self.app.copy_to_clipboard(safe)
             how = "sent to the terminal"
-        self.notify(f"{how}: {_measured(text)}", markup=False, timeout=_SAID_S)
+        signs = "" if safe == text.replace("\r\n", "\n") else ", control characters as signs"
+        self.notify(f"{how}: {_measured(safe)}{signs}", markup=False, timeout=_SAID_S)
 
     def _copy_answer(self) -> None:
         history = self.session.context.history if self.session is not None else ()
