@@ -344,6 +344,22 @@ async def test_a_double_click_selects_a_word_and_a_triple_click_the_block() -> N
         assert not host.transcript.has_selection, "a click selects nothing"
 
 
+async def test_a_click_with_shift_moves_the_end_of_the_selection_and_opens_nothing() -> None:
+    async with running(60, 12, glyphs=ASCII) as host:
+        view, pilot = host.transcript, host.pilot
+        await shows(host, answer("zero one two three", use("c", command="make")), result("c", "built"))
+        await pilot.click(view, offset=at(host, "one"))
+        await pilot.click(view, offset=(at(host, "three")[0] - 2, at(host, "three")[1]), shift=True)
+        assert await view.selected_text() == "one two"
+        await pilot.click(view, offset=at(host, "zero"), shift=True)
+        assert await view.selected_text() == "zero o", "from where it was begun, to the other side"
+        await pilot.click(view, offset=at(host, "make"), shift=True)
+        assert (await view.selected_text()).startswith("one two three\n")
+        assert "built" not in host.text
+        await pilot.click(view, offset=at(host, "two"))
+        assert not view.has_selection
+
+
 async def test_a_double_click_on_a_card_leaves_it_as_it_was_and_a_drag_does_not_open_it() -> None:
     async with running(60, 20, glyphs=ASCII) as host:
         await shows(host, answer(use("c", command="make all")), result("c", "out", outcome="ok"))

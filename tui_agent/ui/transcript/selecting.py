@@ -1,9 +1,10 @@
 """A sheet whose text can be selected, by mouse and by keys.
 
 A drag selects from character to character; outside the sheet it goes on to the nearest one on the screen and scrolls.
-A double click selects a word, a triple one the block. By keys, left and right put a caret into the text, which moves
-by characters, words (with ctrl), rows and to the ends of its row; with shift it selects. While something is selected
-the sheet holds still, whatever is added below. It posts `SelectionChanged`.
+A double click selects a word, a triple one the block; a click with shift moves the end of what is selected there. By
+keys, left and right put a caret into the text, which moves by characters, words (with ctrl), rows and to the ends of
+its row; with shift it selects. While something is selected the sheet holds still, whatever is added below. It posts
+`SelectionChanged`.
 """
 
 from __future__ import annotations
@@ -217,12 +218,17 @@ class Selecting(Sheet):
         return self._places.point(cell[0], cell[1], cell[1]) if cell is not None else None
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A drag may begin."""
-        if event.button == 1:
+        """A drag may begin, or with shift the one before goes on."""
+        if event.button != 1:
+            return
+        self._pressed = self._mouse = (event.x, event.y)
+        self._dragged = event.shift and self._anchor is not None
+        if self._dragged:
+            self._drag()
+        else:
             self._unselect()
-            self._pressed, self._dragged = (event.x, event.y), False
             self._anchor = self._point_at(event.x, event.y)
-            self.capture_mouse()
+        self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Select up to here, if the button is held down."""
