@@ -14,7 +14,6 @@ import asyncio
 import os
 import shlex
 import shutil
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -299,7 +298,9 @@ class Finding(Places):
         if self.session is None or not len(self.session.context.history):
             self.say("there is nothing to read in a pager yet")
             return
-        from tui_agent.ui.outside import run_outside  # not needed before the first frame
+        from tempfile import TemporaryFile  # these are not needed before the first frame
+
+        from tui_agent.ui.outside import run_outside
         from tui_agent.ui.transcript.paper import write
 
         argv = shlex.split(os.environ.get("PAGER", "")) or list(_PAGER)
@@ -307,7 +308,7 @@ class Finding(Places):
             self.say(f"the pager {argv[0]} is not here: set PAGER to one that is", "error")
             return
         # without a name: nothing of it is left, however this program ends
-        with tempfile.TemporaryFile("w+", encoding="utf-8") as text:
+        with TemporaryFile("w+", encoding="utf-8") as text:
             await asyncio.to_thread(write, self.session.context.history, text)
             code = await run_outside(self.app, argv, stdin=text)
         if code:
