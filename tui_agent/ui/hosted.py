@@ -54,6 +54,13 @@ class HostedApp(App[int]):
             filters = [colourless if isinstance(each, kinds) else each for each in filters]
         return [*filters, self._harmless, *self.sign_filters]
 
+    def refresh_css(self, animate: bool = True) -> None:
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            # a theme set before the start: no style sheet was read with another one
+            self.stylesheet.set_variables(self.get_css_variables())
+
     def copy_to_clipboard(self, text: str) -> None:
         # an input of Textual's copies nothing too, which would empty the person's clipboard
         if text:
