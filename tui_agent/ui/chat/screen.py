@@ -58,6 +58,7 @@ _IDLE = 1.0
 WAYS_OUT = ("Try again", "Begin a new session", "Use the demo model", "Quit")
 """What can be done when a session cannot be opened."""
 _OPENING = "opening"
+_WAYS, _NOTHING = "ways", "nothing"
 
 
 class ChatScreen(Writing):
@@ -295,6 +296,24 @@ class ChatScreen(Writing):
         # a layout draws the whole screen: while an answer streams, one for each new digit is enough
         below.update(said, layout=said.cell_length != below.size.width)
         below.display = event.count > 0
+
+    def on_transcript_way_chosen(self, event: Transcript.WayChosen) -> None:
+        event.stop()
+        self.slash(event.command)
+
+    async def on_transcript_ways_wanted(self, event: Transcript.WaysWanted) -> None:
+        event.stop()
+        from tui_agent.ui.transcript.said import way_command  # not needed before the first frame
+
+        ways = {way: way[slice(*place)] for way in event.ways if (place := way_command(way)) is not None}
+
+        def done(words: str) -> None:
+            if words in ways:
+                self.slash(ways[words])
+            elif words != _NOTHING:
+                self.composer.add(words)
+
+        await self.offer(Question(_WAYS, "choice", "what now?", choices=(*ways, _NOTHING)), done)
 
     def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
         event.stop()

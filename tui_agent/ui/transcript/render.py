@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from textual.content import Content
+from textual.style import Style
 
 from tui_agent.literal import one_line
 from tui_agent.ui.transcript import diff, markdown
@@ -39,6 +40,7 @@ from tui_agent.ui.transcript.said import (
     fold_words,
     plain_text,
     retry_words,
+    way_command,
     way_lines,
 )
 
@@ -236,10 +238,19 @@ class Parts:
         lines: list[Line] = []
         at = 0
         for way in way_lines(ways):
-            content = literal(way)
+            content = _answerable(literal(way))
             lines.append(Line(content, bullet, Content("  "), origin=line_origin(1, at, way, content.plain)))
             at += len(way) + 1
         return [*parts, Part(lambda width: lines, beyond(ways), len(lines) - 1)] if lines else parts
+
+
+def _answerable(way: Content) -> Content:
+    """A way out that names a command is an answer: a click carries it out."""
+    place = way_command(way.plain)
+    if place is None:
+        return way
+    command = Style.from_meta({"way": way.plain[slice(*place)]})
+    return way.stylize(".transcript--link", *place).stylize(command)
 
 
 def pages(

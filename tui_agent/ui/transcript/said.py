@@ -6,9 +6,11 @@ diff the diff. Of what is folded it is the line that is shown, with nothing of i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tui_agent.literal import one_line
+from tui_agent.ui.bindings import ACTIONS
 from tui_agent.ui.transcript.entries import (
     Answer,
     Aside,
@@ -31,6 +33,8 @@ TITLE_CHARACTERS = 400
 """Characters of a title or a text that a line shows at most."""
 GAP = 2
 """Blanks between a call's words and its state."""
+_COMMAND = re.compile(r"(?:^|\()(/[a-z]+)(?=\)|\s|$)")
+_COMMANDS = frozenset(f"/{action.slash}" for action in ACTIONS if action.slash)
 STATES = {
     "writing": ("writing", ".transcript--dim"),
     "waiting": ("waiting", ".transcript--dim"),
@@ -128,6 +132,12 @@ def retry_words(entry: Retry) -> str:
 def way_lines(ways: Sequence[str]) -> list[str]:
     """The ways out of a failure, each on one line."""
     return [" ".join(way.split()) for way in ways]
+
+
+def way_command(way: str) -> tuple[int, int] | None:
+    """Where in a way out a command of the screen stands, `choose another model (/model)`; None if in none."""
+    match = _COMMAND.search(way)
+    return match.span(1) if match is not None and match[1] in _COMMANDS else None
 
 
 def plain_text(text: str) -> str:

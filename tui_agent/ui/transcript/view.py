@@ -1,7 +1,8 @@
 """The transcript: one widget over everything that was said and done, whatever its length.
 
-It takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `LinkChosen` and `NewLines`. Blocks fold
-and open by a click, or by Enter and Space under the cursor, which moves with up, down, `[` and `]`.
+It takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `WayChosen`, `WaysWanted`, `LinkChosen`
+and `NewLines`. Blocks fold and open by a click, or by Enter and Space under the cursor, which moves with up, down, `[`
+and `]`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from textual.strip import Strip
 
 from tui_agent.ui.themes import UNICODE, Glyphs
 from tui_agent.ui.transcript import code
-from tui_agent.ui.transcript.entries import Entry, Gap, Mark, Note, ToolCall
+from tui_agent.ui.transcript.entries import Entry, Failure, Gap, Mark, Note, ToolCall
 from tui_agent.ui.transcript.history import History
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.live import Live
 from tui_agent.ui.transcript.paint import MARGIN, Row
+from tui_agent.ui.transcript.said import way_command, way_lines
 from tui_agent.ui.transcript.seek import Seeking
 from tui_agent.ui.transcript.selecting import Selecting
 
@@ -102,6 +104,20 @@ class Transcript(Selecting, Seeking):
         def __init__(self, by: int) -> None:
             super().__init__()
             self.by = by
+
+    class WayChosen(Message):
+        """A way out of a failure was clicked. `command` is the command it names, such as `/model`."""
+
+        def __init__(self, command: str) -> None:
+            super().__init__()
+            self.command = command
+
+    class WaysWanted(Message):
+        """What can be done about a failure is asked for. `ways` name a command each."""
+
+        def __init__(self, ways: Sequence[str]) -> None:
+            super().__init__()
+            self.ways = ways
 
     class LinkChosen(Message):
         """A link to the web was clicked. `target` is its address, safe to hand to a browser or a terminal."""
@@ -297,8 +313,15 @@ class Transcript(Selecting, Seeking):
         self.post_message(self.HitWanted(0))
 
     def action_choose(self) -> None:
-        """Open or fold the block under the cursor; choose a checkpoint."""
-        if self._cursor is not None:
+        """Open or fold the block under the cursor; choose a checkpoint, or what is to be done about a failure."""
+        if self._cursor is None:
+            return
+        entry = self._cursor.entry
+        if isinstance(entry, Failure) and (
+            ways := [way for way in way_lines(entry.ways) if way_command(way)]
+        ):
+            self.post_message(self.WaysWanted(ways))
+        else:
             self._choose(self._cursor)
 
     def _choose(self, placed: Placed) -> None:
@@ -321,9 +344,11 @@ class Transcript(Selecting, Seeking):
             self._click_again(event, placed)
             return
         self._toggled = None
-        target = event.style.meta.get("link")
+        target, way = event.style.meta.get("link"), event.style.meta.get("way")
         if isinstance(target, str):
             self.post_message(self.LinkChosen(target))
+        elif isinstance(way, str):
+            self.post_message(self.WayChosen(way))
         elif row.line >= 0 and (not placed.entry.opened or self._first_row(event.y)):
             self._choose(placed)
 
