@@ -122,6 +122,22 @@ async def test_the_cursor_stays_on_its_row_when_rows_come_and_go() -> None:
         assert app.said[-1] == ("moved", rows.cursor)
 
 
+async def test_rows_that_were_scrolled_to_stay_when_the_list_is_shown_anew() -> None:
+    rows = Rows(lambda index: f"row {index}", 100)
+    async with Host(rows).run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        rows.scroll_to(y=50, animate=False)
+        await pilot.pause()
+        rows.show(lambda index: f"new {index}", 100)
+        await pilot.pause()
+        assert (rows.cursor, shown(rows)[0].split()) == (0, ["new", "50"])
+        rows.move(60)
+        await pilot.pause()
+        rows.show(lambda index: f"newer {index}", 55)
+        await pilot.pause()
+        assert any("newer 54" in line for line in shown(rows)), "a cursor in view stays in view"
+
+
 async def test_a_growing_list_follows_only_from_its_end() -> None:
     rows = Rows(lambda index: f"row {index}", 50)
     async with Host(rows).run_test(size=(40, 10)) as pilot:

@@ -158,7 +158,11 @@ class Rows(ScrollView, can_focus=True):
         key: Callable[[int], Hashable] | None = None,
         text: Callable[[int], str] | None = None,
     ) -> None:
-        """Show other rows. The cursor stays on the row with the same key (or index), the filter stays in force."""
+        """Show other rows. The cursor stays on the row with the same key (or index), the filter stays in force.
+
+        A cursor in view stays in view; rows that were scrolled to, away from it, stay where they are.
+        """
+        seen = self._seen
         self._model, self._sieve.length = model, length
         self._key, self._text = key or self._key, text or self._text
         if columns is not None:
@@ -168,6 +172,8 @@ class Rows(ScrollView, can_focus=True):
         self._cursor = self._again(self._cursor)
         self._remember()
         self._sift()
+        if seen:
+            self._keep_visible()
         if was != (self._cursor if self._cursor_key is None else self._cursor_key) and self.is_attached:
             self.post_message(self.Moved(self, self._cursor))
 
@@ -219,6 +225,7 @@ class Rows(ScrollView, can_focus=True):
         else:
             self._sieve.want(wanted)
         self._sift()
+        self._keep_visible()
 
     def _holds(self, index: int, words: Sequence[str]) -> bool:
         text = (self._text(index) if self._text else "\n".join(map(str, self._cells(index)))).casefold()
@@ -236,7 +243,6 @@ class Rows(ScrollView, can_focus=True):
         if self._sieve.filters:
             self._look()
         self._relayout()
-        self._keep_visible()
 
     def _look(self) -> None:
         """Look at rows for a slice of time."""
@@ -325,6 +331,12 @@ class Rows(ScrollView, can_focus=True):
     def _relayout(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self) + self._header)
         self.refresh()
+
+    @property
+    def _seen(self) -> bool:
+        """True if the cursor is in view, or nowhere."""
+        below = self._sieve.position(self._cursor) - int(self.scroll_offset.y)
+        return self._cursor < 0 or 0 <= below < self._page
 
     def _keep_visible(self) -> None:
         position = self._sieve.position(self._cursor)

@@ -10,6 +10,7 @@ import pytest
 from tests.ui.inspector.logs import TABS
 from tests.ui.stage import Stage
 from tests.ui.test_session import opened
+from tui_agent.ui.inspector.tokens import TokenFigures
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -66,6 +67,25 @@ async def test_the_sum_line_is_the_number_of_the_status_line(size: tuple[int, in
         await made.until(closes, "undo")
         await session.perform("clear")
         await made.until(closes, "clear")
+
+
+async def test_figures_change_under_a_cursor_and_a_scroll_that_stay(tmp_path: Path) -> None:
+    async with opened(tmp_path / "shop", size=(120, 16)) as made:
+        await _say(made, "hello")
+        await _show(made, "Tokens")
+        await made.until(lambda: "tool definitions" in made.text)
+        tab = made.chat.panel.tab if made.chat.panel is not None else None
+        assert isinstance(tab, TokenFigures)
+        tab.rows.move([line.name for line in tab._lines].index("share answers"))
+        tab.rows.scroll_to(y=tab.rows.max_scroll_y, animate=False)
+        await made.settle()
+        top = tab.rows.scroll_offset.y
+        assert top
+        await _say(made, "be long")
+        total = f"{made.chat.status.facts.total:,} of"
+        await made.until(lambda: any(total in line.said.plain for line in tab._lines))
+        assert tab.rows.scroll_offset.y == top
+        assert tab._lines[tab.rows.cursor].name == "share answers"
 
 
 async def test_events_follow_the_session(tmp_path: Path) -> None:

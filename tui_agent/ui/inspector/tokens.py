@@ -41,10 +41,11 @@ _BAR, _NARROW_BAR = 16, 5
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row: what it says, and the record that Enter leads to ("" if none)."""
+    """A row: what it says, the record that Enter leads to ("" if none), and its name while figures change."""
 
     said: Content
     record: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class TokenFigures(Tab):
     NAME = "Tokens"
 
     def __init__(self, context: Context, around: Callable[[], Around]) -> None:
-        rows = Rows(self.cells, empty="Adding up ...")
+        rows = Rows(self.cells, key=lambda index: self._lines[index].name or index, empty="Adding up ...")
         super().__init__(context, rows, around)
         self._lines: list[Line] = []
         self._added: Sum | None = None
@@ -106,8 +107,8 @@ class TokenFigures(Tab):
         self._add_up()
 
     def follow(self) -> None:
-        """The log grew: say how much came since, and add up again when it is time."""
-        self._say()
+        """The log grew: say what it weighs now, and add up again when it is time."""
+        self._tell()
         wait = self._not_before - perf_counter()
         if wait <= 0:
             self._add_up()
@@ -197,9 +198,9 @@ class TokenFigures(Tab):
             ("estimated", "estimated, by length"),
         ):
             if by_mark[mark]:  # type: ignore[index]
-                yield _figure(words.number(by_mark[mark], mark), said)  # type: ignore[index]
+                yield _figure(words.number(by_mark[mark], mark), said, name=mark)  # type: ignore[index]
         if found.unattributed:
-            yield _figure(f"{found.unattributed:+,}", "unattributed, in no item")
+            yield _figure(f"{found.unattributed:+,}", "unattributed, in no item", name="unattributed")
 
     def _what_fills(self, found: Sum) -> Iterator[Line]:
         shares = found.filling.shares
@@ -211,7 +212,9 @@ class TokenFigures(Tab):
             bar = ("=" * max(1, round(cells * share.count / most))).ljust(cells)
             part = f"{share.count / max(1, found.filling.total):>4.0%}"
             said = Content.assemble(f"{part} ", (bar, "$text-accent"), f" {literal.one_line(share.name, 60)}")
-            yield _figure(words.number(share.count, share.mark), said, share.record)
+            yield _figure(
+                words.number(share.count, share.mark), said, share.record, name=f"share {share.name}"
+            )
 
     def _largest(self, found: Sum) -> Iterator[Line]:
         if found.filling.largest:
@@ -220,7 +223,7 @@ class TokenFigures(Tab):
             said = Content.assemble(
                 (f"{item.who:<7}", "$text-primary"), f" {literal.one_line(item.words, 200)}"
             )
-            yield _figure(words.number(item.count, item.mark), said, item.record)
+            yield _figure(words.number(item.count, item.mark), said, item.record, name=f"item {item.record}")
 
     def _requests(self) -> Iterator[Line]:
         usages = self.context.usages()
@@ -251,15 +254,15 @@ class TokenFigures(Tab):
 
 
 def _title(text: str) -> Line:
-    return Line(Content.styled(text, "bold $text-primary"))
+    return Line(Content.styled(text, "bold $text-primary"), name=text)
 
 
 def _text(text: str, *, quiet: bool = False) -> Line:
     return Line(Content.styled(f"  {text}", "$text-muted" if quiet else ""))
 
 
-def _figure(number: str, said: str | Content, record: str = "") -> Line:
-    return Line(Content.assemble((f"{number:>10}", "bold"), "  ", said), record)
+def _figure(number: str, said: str | Content, record: str = "", *, name: str = "") -> Line:
+    return Line(Content.assemble((f"{number:>10}", "bold"), "  ", said), record, name)
 
 
 def _request_words(usage: Mapping[str, Any]) -> str:
