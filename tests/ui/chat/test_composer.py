@@ -25,6 +25,24 @@ async def test_enter_sends_and_empties_the_composer(tmp_path: Path) -> None:
         assert made.chat.composer.text == ""
 
 
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        (["a", "b", "backspace", "c"], "ac"),
+        (["a", "b", "left", "c"], "acb"),
+        (["a", "space", "b", "ctrl+w", "c"], "a c"),
+        (["a", "enter", "b", "backspace", "c"], "c"),
+    ],
+)
+async def test_keys_that_edit_keep_their_place_among_those_that_write(
+    keys: list[str], text: str, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        await made.press(*keys)
+        await made.until(lambda: made.chat.composer.text)
+        assert made.chat.composer.text == text
+
+
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])
 async def test_a_new_line_has_keys_of_its_own(key: str, tmp_path: Path) -> None:
     async with stage(tmp_path) as made:

@@ -220,11 +220,21 @@ class Composer(Signed):
             event.stop()
             event.prevent_default()
             await self._paste_clipboard()
-        elif self._own_key(event):
+        elif self._own_key(event) or await self._bound(event.key):
             event.stop()
             event.prevent_default()
         else:
             await super()._on_key(event)
+
+    async def _bound(self, key: str) -> bool:
+        """Do what the text area itself binds to a key; True if it binds something.
+
+        Left to Textual it is done when the app sees the key, and what was typed behind it is written before.
+        """
+        for binding in self._bindings.key_to_bindings.get(key, ()):
+            if not binding.priority and await self.app.run_action(binding.action, self):
+                return True
+        return False
 
     def _own_key(self, event: events.Key) -> bool:
         key = event.key
