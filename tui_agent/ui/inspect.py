@@ -14,6 +14,7 @@ from textual.worker import Worker, WorkerState
 from tui_agent import literal
 from tui_agent.settings.schema import Settings
 from tui_agent.ui import footer
+from tui_agent.ui.chat.copying import SAID_S, clip
 from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.tab import Around
@@ -74,6 +75,13 @@ class LogScreen(Screen[None]):
         self.panel.enter()
         damaged = len(context.damage)
         self.head("read-only" + (f", {damaged} damaged lines" if damaged else ""))
+
+    def on_panel_copy_wanted(self, event: Panel.CopyWanted) -> None:
+        event.stop()
+        self.run_worker(self._copy(event.text), group="copy", exit_on_error=False)
+
+    async def _copy(self, text: str) -> None:
+        self.notify(await clip(self.app, text), markup=False, timeout=SAID_S)
 
     def on_panel_keys_changed(self, event: Panel.KeysChanged) -> None:
         event.stop()

@@ -31,7 +31,7 @@ from tui_agent.ui import footer
 from tui_agent.ui.bindings import BY_ID
 from tui_agent.ui.commands import Here
 from tui_agent.ui.entry import Check, EntryLine
-from tui_agent.ui.inspector.tab import Filter, Key
+from tui_agent.ui.filter import Filter
 from tui_agent.ui.over import Over
 from tui_agent.ui.rows import Rows
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui_agent.ui.bindings import Keys
+    from tui_agent.ui.inspector.tab import Key
 
 _MOVES = {"up": "step(-1)", "down": "step(1)", "pageup": "page(-1)", "pagedown": "page(1)"}
 """Keys that move the cursor of the list from within the filter."""

@@ -306,12 +306,17 @@ class Rows(ScrollView, can_focus=True):
         """Move the cursor to the first or the last row."""
         self.action_step(side * len(self))
 
+    def at(self, y: int) -> int:
+        """The index of what stands in a row of the screen, -1 if nothing does."""
+        position = int(self.scroll_offset.y) + y - self._header
+        return self._sieve.index(position) if y >= self._header and position < len(self) else -1
+
     async def _on_click(self, event: events.Click) -> None:
-        position = int(self.scroll_offset.y) + event.y - self._header
-        if event.y < self._header or not 0 <= position < len(self):
+        index = self.at(event.y)
+        if index < 0:
             return
         event.stop()
-        index, self._aim = self._sieve.index(position), None
+        self._aim = None
         if index == self._cursor or event.chain > 1:
             self.move(index)
             self.action_choose()

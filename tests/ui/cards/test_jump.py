@@ -47,6 +47,10 @@ async def test_it_says_what_leaves_and_shows_the_chat_as_it_would_be(
         await made.press("down")
         await made.until(lambda: "4 messages leave" in made.text, "the turn before")
         assert "answer 3 line 29" in made.text
+        await made.press("end")
+        await made.until(lambda: "The chat would be empty." in made.text, "the first turn")
+        await made.press("home", "down")
+        await made.until(lambda: "4 messages leave" in made.text, "the turn before")
         await made.press("enter")
         await made.until(lambda: made.session.performed, "going back")
         assert made.session.performed == [("revert", "4")]

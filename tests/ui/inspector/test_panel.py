@@ -10,8 +10,10 @@ from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.messages.blocks import text_block
+from tui_agent.ui.chat import copying
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.records import Records
+from tui_agent.ui.themes import UNICODE
 
 WIDE = (120, 36)
 
@@ -82,6 +84,44 @@ async def test_enter_shows_a_record_as_it_reads_and_as_it_is_on_disk(tmp_path: P
         await made.settle()
         assert "as it is on disk" not in made.text
         assert made.chat.panel is not None
+
+
+async def test_y_copies_the_opened_record_in_whole_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[str] = []
+
+    def copy_with(command: list[str], text: str) -> bool:
+        taken.append(text)
+        return True
+
+    monkeypatch.setattr(copying, "clipboard_command", lambda: ["program"])
+    monkeypatch.setattr(copying, "copy_with", copy_with)
+    async with stage(tmp_path, size=(80, 50)) as made:
+        panel = await _open(made)
+        await made.press("home", "down", "down", "enter")
+        await made.until(lambda: "y copy" in made.lines[-1], "the footer")
+        await made.press("y")
+        await made.until(lambda: "copied: " in made.text)
+        assert '"content": "question 1"' in taken[0] or '"text": "question 1"' in taken[0]
+        await made.press("enter")
+        await made.until(lambda: not panel.tab.detail_open)
+        await made.press("y")
+        await made.settle()
+        assert len(taken) == 1
+        assert made.chat.composer.text == "y", "without an opened record it is a letter as any other"
+
+
+async def test_a_click_on_the_sign_of_a_turn_folds_it(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made, tab=1)
+        await made.until(lambda: "2 turns, 2 steps" in made.text)
+        row = next(index for index, line in enumerate(made.lines) if "question 1" in line.rpartition("▏")[2])
+        await made.pilot.click(offset=(made.lines[row].rindex(UNICODE.closed), row))
+        await made.until(lambda: _order(made, "question 1", "model: I"), "its step")
+        assert made.chat.jump is None
+        await made.pilot.click(offset=(made.lines[row].rindex(UNICODE.opened), row))
+        await made.until(lambda: len(panel.tab.rows) == 2, "it is folded")
 
 
 async def test_slash_filters_by_words_and_escape_shows_all_again(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tests.ui.inspector.logs import TABS, Looking, looking, write
 from tui_agent.context import Context
 from tui_agent.messages.blocks import text_block
 from tui_agent.settings.schema import Settings
+from tui_agent.ui.chat import copying
 from tui_agent.ui.inspector.records import Records
 from tui_agent.ui.inspector.tokens import TokenFigures
 
@@ -64,6 +65,19 @@ async def test_what_is_left_out_is_said_in_the_opened_record(tmp_path: Path) -> 
         await made.press("home", "enter")
         await made.until(lambda: "all of it is sent as [gone] (by user, drop)" in made.text)
         assert "left out: hello" in made.text
+
+
+async def test_an_opened_record_is_copied_where_there_is_no_chat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "clipboard_command", lambda: None)
+    write(tmp_path / "context.jsonl", [{"role": "user", "id": "r1", "content": "some words"}])
+    async with looking(tmp_path / "context.jsonl") as made:
+        await made.press("enter")
+        await made.until(lambda: "y copy" in made.text, "the keys")
+        await made.press("y")
+        await made.until(lambda: "some words" in made.app.clipboard, "the terminal's clipboard")
+        assert "1 record," in made.text
 
 
 async def test_ctrl_d_and_ctrl_u_page_the_list_and_the_opened_row(tmp_path: Path) -> None:

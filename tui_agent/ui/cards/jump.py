@@ -26,7 +26,7 @@ from textual.widgets import Static
 
 from tui_agent import literal
 from tui_agent.ui import words
-from tui_agent.ui.inspector.tab import Filter
+from tui_agent.ui.filter import Filter
 from tui_agent.ui.rows import Cell, Column, Rows
 from tui_agent.ui.transcript.view import Transcript
 
@@ -157,7 +157,9 @@ class Jump(Vertical):
         said.append(("Files stay as they are. ", "$text-warning"))
         if self._turn_runs():
             said.append(("The turn that runs is stopped. ", "bold $text-warning"))
-        said.append(("Below: the chat as it would be.", "$text-muted"))
+        rest = self._left < len(self._source.history)
+        below = "Below: the chat as it would be." if rest else "The chat would be empty."
+        said.append((below, "$text-muted"))
         self._facts.update(Content.assemble(*said))
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:

@@ -9,7 +9,7 @@ are shown for them, since a shell would obey them where they are pasted; that is
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input, TextArea
 from textual.widgets.input import Selection as InputSelection
@@ -20,6 +20,7 @@ from tui_agent.ui.chat.asking import Asking
 from tui_agent.ui.terminal import clipboard_command, copy_with, set_mouse
 
 if TYPE_CHECKING:
+    from textual.app import App
     from textual.screen import Screen
     from textual.widget import Widget
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tui_agent.ui import bindings
     from tui_agent.ui.transcript.selecting import Selecting
 
-_SAID_S = 2.0
+SAID_S = 2.0
 """Seconds for which it is said what became of a copy."""
 _EXPLAINED_S = 6.0
 """Seconds for which it is said whose the mouse is."""
@@ -95,15 +96,7 @@ class Copying(Asking):
         self.work(self._copied(text), "copy")
 
     async def _copied(self, text: str) -> None:
-        safe = await asyncio.to_thread(literal.inert, text)
-        command = clipboard_command()
-        if command is not None and await asyncio.to_thread(copy_with, command, safe):
-            how = "copied"
-        else:
-            self.app.copy_to_clipboard(safe)
-            how = "sent to the terminal"
-        signs = "" if safe == text.replace("\r\n", "\n") else ", control characters as signs"
-        self.notify(f"{how}: {_measured(safe)}{signs}", markup=False, timeout=_SAID_S)
+        self.notify(await clip(self.app, text), markup=False, timeout=SAID_S)
 
     def _copy_answer(self) -> None:
         history = self.session.context.history if self.session is not None else ()
@@ -126,7 +119,20 @@ class Copying(Asking):
             if self._mouse_away
             else "the mouse is back"
         )
-        self.notify(said, markup=False, timeout=_EXPLAINED_S if self._mouse_away else _SAID_S)
+        self.notify(said, markup=False, timeout=_EXPLAINED_S if self._mouse_away else SAID_S)
+
+
+async def clip(app: App[Any], text: str) -> str:
+    """Put a text on the clipboard; says how far it got."""
+    safe = await asyncio.to_thread(literal.inert, text)
+    command = clipboard_command()
+    if command is not None and await asyncio.to_thread(copy_with, command, safe):
+        how = "copied"
+    else:
+        app.copy_to_clipboard(safe)
+        how = "sent to the terminal"
+    signs = "" if safe == text.replace("\r\n", "\n") else ", control characters as signs"
+    return f"{how}: {_measured(safe)}{signs}"
 
 
 def _taken(field: Widget | None) -> str:

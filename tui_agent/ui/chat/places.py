@@ -89,6 +89,10 @@ class Places(Copying):
         event.stop()
         self.work(self.perform(event.name, *event.arguments), "perform")
 
+    def on_panel_copy_wanted(self, event: Panel.CopyWanted) -> None:
+        event.stop()
+        self.copy(event.text)
+
     def on_panel_keys_changed(self, event: Panel.KeysChanged) -> None:
         event.stop()
         self.show_keys()

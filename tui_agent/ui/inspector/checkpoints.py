@@ -14,18 +14,37 @@ from textual.widgets import Static
 
 from tui_agent import literal
 from tui_agent.ui import words
+from tui_agent.ui.cells import GAP
 from tui_agent.ui.inspector.tab import Around, Key, Tab
 from tui_agent.ui.inspector.telling import FIRST_WORDS, first_words, who
 from tui_agent.ui.rows import Cell, Column, Rows
 from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.widget import Widget
 
     from tui_agent.context import Checkpoint, Context
 
 _STEP_RECORDS = 4
 """Records behind a step's checkpoint among which the model's words are looked for."""
+_SIGN = GAP + 2
+"""Columns up to the sign that folds, and the space behind it."""
+
+
+class Turns(Rows):
+    """The list. A click on the sign in front of a row folds, wherever the cursor is."""
+
+    class Folded(Rows.Moved):
+        """The sign of the row was clicked."""
+
+    async def _on_click(self, event: events.Click) -> None:
+        index = self.at(event.y)
+        if index >= 0 and event.x < _SIGN:
+            event.stop()
+            event.prevent_default()
+            self.move(index)
+            self.post_message(self.Folded(self, index))
 
 
 class Checkpoints(Tab):
@@ -41,7 +60,7 @@ class Checkpoints(Tab):
     ]
 
     def __init__(self, context: Context, around: Callable[[], Around]) -> None:
-        rows = Rows(
+        rows = Turns(
             self.cells,
             key=lambda index: self._shown[index],
             text=self._text,
@@ -184,6 +203,10 @@ class Checkpoints(Tab):
         if len(self._points) > len(self._turns):
             made += [Key("Space", "steps", "fold"), Key("s", "all steps", "fold_all", rank=3)]
         return [*made, Key("/", "filter", "filter")]
+
+    def on_turns_folded(self, event: Turns.Folded) -> None:
+        event.stop()
+        self.action_fold()
 
     def action_fold(self) -> None:
         """Show the steps of the turn under the cursor, or fold them."""

@@ -201,7 +201,7 @@ class Events(Tab):
     def keys(self) -> Sequence[Key]:
         if not len(self):
             return []
-        return [Key("Enter", "close" if self.detail_open else "open", "choose"), Key("/", "filter", "filter")]
+        return [*self.reading_keys(), Key("/", "filter", "filter")]
 
 
 def _values(value: Any) -> list[str]:

@@ -37,6 +37,11 @@ class Leaf(ScrollView, can_focus=True):
         self._rows: list[Said] = []
         self._width = 0
 
+    @property
+    def text(self) -> str:
+        """What it shows, in whole lines."""
+        return "\n".join(line for line, _ in self._said)
+
     def show(self, said: Iterable[Said], *, top: bool = True) -> None:
         """Show texts, each from a line of its own on; from the top, or where one was reading."""
         self._said = [(line, style) for text, style in said for line in literal.visible(text).split("\n")]

@@ -4,8 +4,8 @@
       .tabs       names of the tabs; Left and Right, or a click, change it
       Records | Checkpoints | Backups | Tokens | Events     each made when it is first shown
 
-It posts `Asked` (a command of the session), `JumpWanted`, `KeysChanged`. `grew`, `changed` and `heard` tell it what
-happened; only the tab that is shown looks.
+It posts `Asked` (a command of the session), `JumpWanted`, `CopyWanted`, `KeysChanged`. `grew`, `changed` and `heard`
+tell it what happened; only the tab that is shown looks.
 """
 
 from __future__ import annotations
@@ -58,6 +58,12 @@ class Panel(Vertical):
         """Open the card that goes back to this checkpoint."""
 
         checkpoint: int
+
+    @dataclass
+    class CopyWanted(Message):
+        """Put this text on the clipboard."""
+
+        text: str
 
     class KeysChanged(Message):
         """What can be pressed is different now."""
@@ -156,6 +162,10 @@ class Panel(Vertical):
     def on_tab_jump_wanted(self, event: Tab.JumpWanted) -> None:
         event.stop()
         self.post_message(self.JumpWanted(event.checkpoint))
+
+    def on_tab_copy_wanted(self, event: Tab.CopyWanted) -> None:
+        event.stop()
+        self.post_message(self.CopyWanted(event.text))
 
     async def on_tab_record_wanted(self, event: Tab.RecordWanted) -> None:
         event.stop()

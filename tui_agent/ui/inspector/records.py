@@ -81,7 +81,8 @@ class Records(Tab):
     def _sums(self) -> None:
         weight = self.context.weigh()
         damaged = len(self.context.damage)
-        text = Content(f"{len(self):,} records, {words.number(weight.total, weight.mark)} tokens")
+        many = "record" if len(self) == 1 else "records"
+        text = Content(f"{len(self):,} {many}, {words.number(weight.total, weight.mark)} tokens")
         if damaged:
             text += Content.styled(f", {damaged} damaged", "$text-error")
         self.say(text)
@@ -179,7 +180,7 @@ class Records(Tab):
     # --- what can be done
 
     def keys(self) -> Sequence[Key]:
-        made = [Key("Enter", "close" if self.detail_open else "open", "choose"), Key("/", "filter", "filter")]
+        made = [*self.reading_keys(), Key("/", "filter", "filter")]
         record = self._current()
         if self.writable and record is not None and not record.role.startswith("_") and not record.damaged:
             pinned = bool(self.context.marks(record.id).get("pinned"))

@@ -6,7 +6,8 @@ Tab
   .detail    one row, opened
   .sum       a line about all of them
 
-PgUp and PgDn belong to the chat; ctrl+u and ctrl+d page what is read here: the opened row, else the list.
+PgUp and PgDn belong to the chat; ctrl+u and ctrl+d page what is read here: the opened row, else the list. `y` copies
+the text of the opened row.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
+from tui_agent.ui.filter import Filter
+from tui_agent.ui.inspector.leaf import Leaf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,27 +70,6 @@ class Around:
     trace: Path | None = None
 
 
-class Filter(Input):
-    """The words to filter by."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
-
-    class Left(Message):
-        """No filter any more."""
-
-    def __init__(self) -> None:
-        super().__init__(placeholder="words to look for", compact=True, classes="filter")
-        self.cursor_blink = False
-
-    def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """After the leader key a letter is no text."""
-        return not getattr(self.screen, "leading", False) and super().check_consume_key(key, character)
-
-    def action_leave(self) -> None:
-        """Take the filter back."""
-        self.post_message(self.Left())
-
-
 class Tab(Vertical):
     """A tab. `NAME` stands in the panel's first line; `grew` and `changed` say what happened to the log."""
 
@@ -95,6 +77,7 @@ class Tab(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", show=False),
         Binding("escape", "close_detail", show=False),
+        Binding("y", "copy", show=False),
         Binding("ctrl+u", "read(-1)", show=False),
         Binding("ctrl+d", "read(1)", show=False),
     ]
@@ -117,6 +100,12 @@ class Tab(Vertical):
         """Show the record of this id."""
 
         record: str
+
+    @dataclass
+    class CopyWanted(Message):
+        """Put this text on the clipboard."""
+
+        text: str
 
     class KeysChanged(Message):
         """What can be pressed is different now."""
@@ -184,6 +173,12 @@ class Tab(Vertical):
     def keys(self) -> Sequence[Key]:
         """The keys of the row under the cursor."""
         return ()
+
+    def reading_keys(self) -> Sequence[Key]:
+        """The keys of a row that opens as a text."""
+        if not self.detail_open:
+            return [Key("Enter", "open", "choose")]
+        return [Key("Enter", "close", "choose"), Key("y", "copy", "copy")]
 
     def cells(self, index: int) -> Sequence[Cell]:
         """The cells of a row."""
@@ -297,6 +292,14 @@ class Tab(Vertical):
             page.scroll_page_up(animate=False)
         else:
             page.scroll_page_down(animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """`y` is a letter as any other while no text is open."""
+        return action != "copy" or (self.detail_open and bool(self.query(Leaf)))
+
+    def action_copy(self) -> None:
+        """Copy the text of the row that is open."""
+        self.post_message(self.CopyWanted(self.query_one(Leaf).text))
 
     def action_filter(self) -> None:
         """Filter the rows by words."""
