@@ -303,10 +303,9 @@ async def test_without_a_model_given_the_last_request_says_which(path: Path) -> 
     await check(context)
 
 
-async def test_figures_are_measured_in_a_thread_on_request(path: Path) -> None:
+async def test_records_and_what_is_in_none_close_to_the_total(path: Path) -> None:
     context = Context(path)
     await talk(context, 4)
-    await context.measure()
     total = sum(context.tokens_of(record).count for record in context.records)
     assert total + context.unattributed == context.weigh().total
     assert context.tokens_of(context.records[0]) == context.system_tokens

@@ -248,13 +248,9 @@ class Reading(Shown):
     def unattributed(self) -> int:
         """The total without what prompt, tools and records account for: with it the figures always add up.
 
-        May be negative. The first look weighs every record; `measure` does that in a thread before.
+        May be negative. The first look weighs every record.
         """
         return self._writer.accounting.unattributed
-
-    async def measure(self) -> None:
-        """Weigh every record, so that each figure is at hand."""
-        await self._writer.measure()
 
     @property
     def model(self) -> str:

@@ -136,11 +136,6 @@ class Writer:
         self._model = model
         self.accounting = Accounting(self.projection, model)
 
-    async def measure(self) -> None:
-        """Weigh every record."""
-        accounting = self.accounting
-        await in_thread(lambda: accounting.unattributed)
-
     async def look(self, read: Callable[[], T]) -> T:
         """Something to be read in a thread."""
         return await in_thread(read)
