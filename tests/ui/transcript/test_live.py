@@ -34,6 +34,7 @@ from tui_agent.events import (
     Weighed,
 )
 from tui_agent.ui.themes import ASCII
+from tui_agent.ui.transcript.entries import OUTPUT_CHARACTERS
 from tui_agent.ui.transcript.live import Live
 from tui_agent.ui.transcript.sheet import FRAME_S
 
@@ -86,7 +87,7 @@ async def test_output_of_a_running_call_shows_when_it_is_opened_and_its_end_is_k
         assert host.rows[1:3] == ["  | one", "  | two"]
         await host.feed(*(ToolProgress("c", f"line {number}\n" * 100) for number in range(300)))
         call = host.transcript.entries[0]
-        assert len(getattr(call, "text")) <= 64_000  # noqa: B009
+        assert len(getattr(call, "text")) <= 2 * OUTPUT_CHARACTERS  # noqa: B009
         assert getattr(call, "size") > 200_000  # noqa: B009
         await host.feed(ended(text="whole"))
         assert host.rows[1] == "  | whole"

@@ -7,7 +7,15 @@ from rich.cells import cell_len
 from textual import events
 
 from tests.ui.transcript.host import Lazy, Running, answer, result, running, turns, use, words
-from tui_agent.events import ReplyEnded, TextDelta, ThinkingDelta, ToolEnded, ToolStarted, TurnStarted
+from tui_agent.events import (
+    ReplyEnded,
+    TextDelta,
+    ThinkingDelta,
+    ToolEnded,
+    ToolProgress,
+    ToolStarted,
+    TurnStarted,
+)
 from tui_agent.ui.themes import ASCII
 from tui_agent.ui.transcript.layout import READ
 
@@ -522,6 +530,50 @@ async def test_a_call_that_goes_on_running_stays_selected() -> None:
         await drag(host, at(host, "bash"), at(host, "ke"))
         await host.feed(ToolEnded("c", "bash", "make", "ok", "", "out", 3, 0.2))
         assert await host.transcript.selected_text() == "bash mak"
+
+
+async def test_a_selection_in_output_whose_beginning_is_let_go_stays_what_it_is() -> None:
+    async with running(60, 12, glyphs=ASCII) as host:
+        view = host.transcript
+        await host.feed(ToolStarted("c", "bash", "make"))
+        view.toggle(0)
+        lines = [f"line {number} of much output" for number in range(5500)]
+        await host.feed(ToolProgress("c", "\n".join(lines[:4000]) + "\n"))
+        view.action_scroll_end()
+        await host.pilot.pause()
+        await drag(host, at(host, "3995 of"), at(host, "3996 of"))
+        chosen = await view.selected_text()
+        assert chosen.startswith("3995 of much output\nline ")
+        rows, below = host.rows, view.new_lines
+        await host.feed(ToolProgress("c", "\n".join(lines[4000:]) + "\n"))
+        assert len(view.entries[0].text) < sum(map(len, lines)), "not all of it is kept"
+        assert await view.selected_text() == chosen
+        assert host.rows[1:] == rows[1:], "what is read stays where it is"
+        assert view.new_lines == below + 1500
+        await host.feed(
+            ToolEnded("c", "bash", "make", "ok", "", "\n".join(lines) + "\n[exit code 0]", 1, 1.0)
+        )
+        assert await view.selected_text() == chosen
+        assert host.rows[1:] == rows[1:]
+
+
+async def test_what_was_selected_in_output_that_is_not_kept_is_selected_no_more() -> None:
+    async with running(60, 12, glyphs=ASCII) as host:
+        view = host.transcript
+        await host.feed(ToolStarted("c", "bash", "make"))
+        view.toggle(0)
+        lines = [f"line {number} of much output" for number in range(8000)]
+        await host.feed(ToolProgress("c", "\n".join(lines[:10])))
+        await drag(host, at(host, "3 of"), at(host, "4 of"))
+        assert view.has_selection
+        await host.feed(ToolProgress("c", "\n".join(lines)))
+        assert not view.has_selection
+        view.action_scroll_end()
+        await host.pilot.pause()
+        await drag(host, at(host, "7996 of"), at(host, "7997 of"))
+        assert view.has_selection
+        await host.feed(ToolEnded("c", "bash", "make", "ok", "", "line 0\n[shortened]\nline 7999", 1, 1.0))
+        assert not view.has_selection
 
 
 # --- looks ---------------------------------------------------------------------------------------------------------

@@ -29,6 +29,9 @@ OWN = "!bash"
 _OWN_LINES = 40
 """A person's own command of so many lines at most shows what it printed."""
 
+OUTPUT_CHARACTERS = 64_000
+"""The end of a running call's output that is kept for the screen, up to twice that; its result brings the rest."""
+
 _STOPPED: Mapping[str, str] = {
     "max_tokens": "The answer reached the output limit and stops here.",
     "refusal": "The model refused to answer.",
@@ -114,8 +117,10 @@ class Thinking(Entry, eq=False):
 class ToolCall(Entry, eq=False):
     """A call of a tool: one line that opens to its output or diff. `size` is bytes, `seconds` None if unknown.
 
-    `result` names the message of the log that brought the output. While something in it is looked for, `written` is
-    the call with all its arguments, or its output is shown beside a diff too (`whole`).
+    `result` names the message of the log that brought the output. While the call runs only the end of its output is
+    kept: places in it are counted from its true beginning, `begins` is that of the first character there is. While
+    something in it is looked for, `written` is the call with all its arguments, or its output is shown beside a diff
+    too (`whole`).
     """
 
     call: str
@@ -124,6 +129,7 @@ class ToolCall(Entry, eq=False):
     state: State = "running"
     summary: str = ""
     text: str = ""
+    begins: int = 0
     diff: str = ""
     size: int = 0
     seconds: float | None = None
@@ -131,6 +137,15 @@ class ToolCall(Entry, eq=False):
     result: str = ""
     written: str = ""
     whole: bool = False
+
+    def add_output(self, text: str) -> None:
+        """It has printed more; seldom, and by many lines at once, the beginning is let go."""
+        self.text += text
+        if len(self.text) > 2 * OUTPUT_CHARACTERS:
+            spare = len(self.text) - OUTPUT_CHARACTERS
+            cut = self.text.rfind("\n", 0, spare) + 1 or spare
+            self.begins += len(self.text[:cut].replace("\r\n", "\n"))
+            self.text = self.text[cut:]
 
     @property
     def shows_text(self) -> bool:

@@ -29,9 +29,7 @@ from tui_agent.ui.transcript.entries import (
     main_argument,
     plain,
 )
-
-OUTPUT_CHARACTERS = 64_000
-"""The end of a running call's output that is kept for the screen; its result brings the rest."""
+from tui_agent.ui.transcript.said import plain_text
 
 _RULES = {"session": "allowed for this session", "always": "allowed from now on"}
 _SAID = 200
@@ -46,6 +44,9 @@ class Shown(Protocol):
 
     def changed(self, entry: Entry) -> None:
         """It is not what it was."""
+
+    def retold(self, call: ToolCall, place: int) -> None:
+        """Its output reads otherwise from that place on."""
 
     def drop(self, entry: Entry) -> None:
         """Take it out."""
@@ -351,7 +352,7 @@ class Live:
         if entry is None:
             return
         entry.size += len(text.encode("utf-8", "replace"))
-        entry.text = (entry.text + text)[-OUTPUT_CHARACTERS:]
+        entry.add_output(text)
         self._shown.changed(entry)
 
     def _tool_ended(self, event: events.ToolEnded) -> None:
@@ -359,11 +360,20 @@ class Live:
         self._calls.pop(event.call, None)
         entry.tool, entry.title = event.tool, event.title or entry.title
         entry.state, entry.summary = event.outcome, event.summary
-        entry.text, entry.diff, entry.size = event.text, event.diff, event.size
+        self._retell(entry, event.text)
+        entry.diff, entry.size = event.diff, event.size
         entry.seconds, entry.result = event.seconds, event.record
         if event.tool == OWN:
             entry.opened = is_short(event.text)
         self._shown.changed(entry)
+
+    def _retell(self, entry: ToolCall, text: str) -> None:
+        """All of a call's output has come, or what was kept of it."""
+        before, after = plain_text(entry.text), plain_text(text)[entry.begins :]
+        if not after.startswith(before):
+            alike = (at for at, (old, new) in enumerate(zip(before, after, strict=False)) if old != new)
+            self._shown.retold(entry, entry.begins + next(alike, min(len(before), len(after))))
+        entry.text, entry.begins = text, 0
 
     def _asked(self, question: events.Question) -> None:
         self._questions[question.id] = question

@@ -34,8 +34,10 @@ from tui_agent.ui.transcript.origin import Origin, Run, line_origin, whole_origi
 from tui_agent.ui.transcript.paint import MARGIN, Part, beyond
 from tui_agent.ui.transcript.said import (
     GAP,
+    OUTPUT,
     STATES,
     TITLE_CHARACTERS,
+    beginning,
     call_words,
     fold_words,
     plain_text,
@@ -150,7 +152,10 @@ class Parts:
         if entry.diff:
             parts += diff_pages(entry.diff)
         if entry.shows_text:
-            parts += pages(entry.text, style=".transcript--output", bar=bar, fold=True, section=3)
+            output = beginning(entry, OUTPUT)
+            parts += pages(
+                entry.text, style=".transcript--output", bar=bar, fold=True, section=OUTPUT, start=output
+            )
         elif not entry.diff:
             said = "no output yet" if entry.state in ("running", "asks") else "no output"
             parts += pages(said, style=".transcript--dim", bar=bar)
@@ -262,10 +267,12 @@ def pages(
     bar: str = "",
     fold: bool = False,
     section: int | None = None,
+    start: int = 0,
 ) -> Iterator[Part]:
     """Foreign text as parts of a bounded size. `fold`: it is output and not prose; `bar` stands before each line.
 
-    `section`: of which section of its entry's source the text is (see `said.sections`); None: it cannot be selected.
+    `section`: of which section of its entry's source the text is (see `said.sections`), None: it cannot be selected;
+    `start`: where in that section it begins.
     """
     before = Content.styled(f"{bar} ", ".transcript--dim") if bar else EMPTY
 
@@ -284,7 +291,7 @@ def pages(
 
     page: list[tuple[str, int]] = []
     size = 0
-    for line, at in _bounded(plain_text(text).split("\n")):
+    for line, at in _bounded(plain_text(text).split("\n"), start):
         if len(page) >= PAGE_LINES or size + len(line) > PAGE_CHARACTERS:
             if page:
                 yield part(page, sign)
@@ -295,9 +302,8 @@ def pages(
     yield part(page, sign)
 
 
-def _bounded(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The lines, overlong ones in pieces, and where each begins in the text."""
-    at = 0
+def _bounded(lines: Sequence[str], at: int) -> Iterator[tuple[str, int]]:
+    """The lines, overlong ones in pieces, and where each begins in the text, which begins `at` there."""
     for line in lines:
         for start in range(0, len(line) or 1, PAGE_CHARACTERS):
             yield line[start : start + PAGE_CHARACTERS], at + start

@@ -29,6 +29,8 @@ from tui_agent.ui.transcript.entries import (
 
 _WORTH_TELLING_S = 1.0
 """Seconds of thinking that are told."""
+OUTPUT = 3
+"""The section of a call's output."""
 TITLE_CHARACTERS = 400
 """Characters of a title or a text that a line shows at most."""
 GAP = 2
@@ -75,6 +77,11 @@ def sections(entry: Entry) -> tuple[str, ...]:
             return (plain_text(retry_words(entry)),)
         case _:
             return ()
+
+
+def beginning(entry: Entry, section: int) -> int:
+    """The place of a section's first character."""
+    return entry.begins if isinstance(entry, ToolCall) and section == OUTPUT else 0
 
 
 def copied_sections(entry: Entry) -> tuple[int, ...]:

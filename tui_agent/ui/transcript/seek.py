@@ -28,7 +28,7 @@ from tui_agent.ui.transcript.entries import (
 )
 from tui_agent.ui.transcript.history import History, record_name
 from tui_agent.ui.transcript.layout import Placed, Spot
-from tui_agent.ui.transcript.said import plain_text
+from tui_agent.ui.transcript.said import OUTPUT, beginning, plain_text
 from tui_agent.ui.transcript.search import SLICE_S, Found, Piece
 from tui_agent.ui.transcript.selection import marked
 from tui_agent.ui.transcript.sheet import Sheet
@@ -45,7 +45,7 @@ _ABOVE = 3
 """What is gone to stands after one part in so many of the page."""
 _KEPT_TEXTS = 64
 """Texts whose hits are kept."""
-_TEXT, _OUTPUT, _WRITTEN = 1, 3, 4
+_TEXT, _WRITTEN = 1, 4
 """Sections of what folds, and of calls."""
 
 
@@ -185,7 +185,7 @@ class Seeking(Sheet):
             case Words() | Thinking() if plain_text(entry.text) != piece.text:
                 entry.text = piece.text
             case ToolCall() if piece.kind == "output" and plain_text(entry.text) != piece.text:
-                entry.text = piece.text
+                entry.text, entry.begins = piece.text, 0
             case _:
                 return
         self._sheet.change(entry)
@@ -195,7 +195,7 @@ class Seeking(Sheet):
         section, opened, more = 0, entry.opened, False
         match entry:
             case ToolCall():
-                section, opened = (_WRITTEN if piece.kind == "call" else _OUTPUT), True
+                section, opened = (_WRITTEN if piece.kind == "call" else OUTPUT), True
                 before = entry.written, entry.whole
                 if piece.kind == "call":
                     entry.written = piece.text
@@ -272,7 +272,8 @@ class Seeking(Sheet):
         kept = self._starts_of.get((entry, section))
         if kept is None or kept[0] is not text:
             found = self._pattern.finditer(text if isinstance(entry, Answer) else plain_text(text))
-            kept = text, array("Q", (match.start() for match in found))
+            first = beginning(entry, section)
+            kept = text, array("Q", (first + match.start() for match in found))
             self._starts_of[entry, section] = kept
             if len(self._starts_of) > _KEPT_TEXTS:
                 self._starts_of.popitem(last=False)

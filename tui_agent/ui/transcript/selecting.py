@@ -9,6 +9,7 @@ its row; with shift it selects. While something is selected the sheet holds stil
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -16,8 +17,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tui_agent.ui.themes import UNICODE, Glyphs
+from tui_agent.ui.transcript.entries import ToolCall
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.places import FAR, Caret, Places, Step
+from tui_agent.ui.transcript.said import OUTPUT, beginning
 from tui_agent.ui.transcript.selection import Point, Range, Spans, between, copied, index_at, marked, spans
 from tui_agent.ui.transcript.sheet import Sheet
 
@@ -160,6 +163,27 @@ class Selecting(Sheet):
             self._chosen = None
             self.post_message(self.SelectionChanged(self, False))
 
+    def changed(self, entry: Entry) -> None:
+        """The entry is not what it was; of a selection that was cut off with the front of an output nothing is left."""
+        chosen = self._chosen
+        if (
+            chosen is not None
+            and chosen.last.entry is entry
+            and chosen.end[1] <= beginning(entry, chosen.end[0])
+            and chosen.end[1] > 0
+        ):
+            self._forget_selection()
+        super().changed(entry)
+
+    def retold(self, call: ToolCall, place: int) -> None:
+        """A call's output reads otherwise from that place on: what was selected there is not there any more."""
+        chosen = self._chosen
+        if chosen is not None and any(
+            placed.entry is call and section == OUTPUT and at > place
+            for placed, (section, at) in ((chosen.first, chosen.begin), (chosen.last, chosen.end))
+        ):
+            self._forget_selection()
+
     def drop(self, entry: Entry) -> None:
         """Take an entry out, and with it a selection that begins or ends there."""
         ends = [self._chosen.first, self._chosen.last] if self._chosen is not None else []
@@ -170,6 +194,39 @@ class Selecting(Sheet):
         if any(placed.entry is entry for placed in ends):
             self._forget_selection()
         super().drop(entry)
+
+    # --- what stands where it stood
+
+    def _take_changes(self) -> None:
+        """The row at the top stays there when the beginning of a running call's output is let go."""
+        rows = self._output_row(self._spot), self._output_row(self._seen)
+        super()._take_changes()
+        self._spot = self._found_again(self._spot, rows[0])
+        self._seen = self._found_again(self._seen, rows[1])
+
+    def _output_row(self, spot: Spot | None) -> Row | None:
+        """The row of a spot, if it is output of a call that has changed."""
+        if self.follow or spot is None or spot.placed.entry not in self._dirty_entries:
+            return None
+        row = self._places.text_row(spot) if isinstance(spot.placed.entry, ToolCall) else None
+        return row if row is not None and row.origin is not None and row.origin.section == OUTPUT else None
+
+    def _found_again(self, spot: Spot | None, row: Row | None) -> Spot | None:
+        """Where a row of output stands now; if it is not kept any more, where the output begins."""
+        if spot is None or row is None or row.origin is None:
+            return spot
+        place = row.origin.start, row.column
+        if self._output_place(spot) == place:
+            return spot
+        parts = enumerate(spot.placed.parts)
+        after = (number for number, part in parts if part.section == OUTPUT and part.stop > place[0])
+        first = Spot(spot.placed, next(after, spot.part), 0)
+        rows = takewhile(lambda here: here.placed is spot.placed, self._places.rows_from(first, 1))
+        return next((here for here in rows if self._output_place(here) >= place), spot)
+
+    def _output_place(self, spot: Spot) -> tuple[int, int]:
+        row = self._places.text_row(spot)
+        return (row.origin.start, row.column) if row is not None and row.origin is not None else (-1, 0)
 
     # --- looks
 

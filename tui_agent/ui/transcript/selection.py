@@ -24,7 +24,7 @@ from textual.strip import Strip
 
 from tui_agent.ui.transcript.entries import Entry, Gap
 from tui_agent.ui.transcript.layout import READ, Read, lead
-from tui_agent.ui.transcript.said import copied_sections, sections
+from tui_agent.ui.transcript.said import beginning, copied_sections, sections
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -277,8 +277,9 @@ def _text(entry: Entry, chosen: Range) -> str:
         if (first and section < chosen.begin[0]) or (last and section > chosen.end[0]):
             continue
         if section in whole or begins or ends:
-            stop = chosen.end[1] if ends else len(text.rstrip("\n"))
-            taken = text[chosen.begin[1] if begins else 0 : stop]
+            first_place = beginning(entry, section)
+            stop = max(0, chosen.end[1] - first_place) if ends else len(text.rstrip("\n"))
+            taken = text[max(0, chosen.begin[1] - first_place) if begins else 0 : stop]
             texts.append(taken if begins else taken.lstrip("\n"))
     text = "\n".join(texts)
     return _without_margin(text, chosen.margin) if chosen.margin else text
