@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from textual.binding import BindingsMap
 
+from tests.support.examples import examples
 from tui_agent.ui import bindings
 from tui_agent.ui.bindings import ACTIONS, BY_ID, short
 from tui_agent.ui.remap import canonical, resolve
@@ -201,7 +202,7 @@ _TABLES = st.dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(150)
 @given(_TABLES)
 def test_whatever_keys_says_every_action_stays_reachable(table: dict[str, str]) -> None:
     keys = resolve(table)

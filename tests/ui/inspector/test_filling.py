@@ -9,10 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import sessions
+from tests.support.examples import examples
 from tests.ui.inspector.logs import write
 from tui_agent.context import Context
 from tui_agent.messages.blocks import Message, text_block, tool_result
@@ -27,7 +28,7 @@ async def _sum(path: Path) -> tuple[Context, Sum]:
     return context, await added_up(context, 0)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(15)
 @given(messages=st.integers(1, 120), seed=st.integers(0, 10_000), cut=st.integers(0, 400))
 def test_items_and_unattributed_are_the_total_of_any_session(messages: int, seed: int, cut: int) -> None:
     with TemporaryDirectory() as folder:

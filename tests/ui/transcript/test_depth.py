@@ -8,11 +8,13 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from textual.style import Style
 
-from tests.support.hostile import TEXTS
+from tests.support.examples import examples
+from tests.support.hostile import SMALL, TEXTS
 from tui_agent.ui.themes import ASCII, UNICODE
 from tui_agent.ui.transcript.entries import Answer
 from tui_agent.ui.transcript.paint import Painter
@@ -127,7 +129,7 @@ def written(words: Words, block: Any) -> list[str]:
 
 
 @given(st.lists(BLOCK, min_size=1, max_size=6), st.integers(20, 200), st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(40)
 def test_every_word_of_any_document_is_shown_at_any_width(blocks: list[Any], width: int, plain: bool) -> None:
     words = Words()
     source = "\n\n".join("\n".join(written(words, block)) for block in blocks)
@@ -143,7 +145,7 @@ GARBAGE = st.text(alphabet="ab1 \n\n\t-*_`#>|[]()!~:.\\&;=+<漢é\u0301\x1b\u202
 
 
 @given(GARBAGE, st.integers(20, 200), st.lists(st.integers(0, 10**6), max_size=12))
-@settings(max_examples=120, deadline=None)
+@examples(80)
 def test_any_text_renders_and_looks_the_same_streamed_as_loaded(
     source: str, width: int, cuts: list[int]
 ) -> None:
@@ -152,14 +154,24 @@ def test_any_text_renders_and_looks_the_same_streamed_as_loaded(
 
 
 @given(st.lists(BLOCK, min_size=1, max_size=5), st.lists(st.integers(0, 10**6), max_size=12))
-@settings(max_examples=40, deadline=None)
+@examples(30)
 def test_any_document_looks_the_same_streamed_as_loaded(blocks: list[Any], cuts: list[int]) -> None:
     source = "\n\n".join("\n".join(written(Words(), block)) for block in blocks)
     assert rows(streamed(source, cuts), 72) == rows(Splitter.whole(source), 72)
 
 
-@given(st.sampled_from(sorted(TEXTS.values())), st.integers(20, 200))
-@settings(max_examples=30, deadline=None)
-def test_hostile_texts_render_at_any_width(text: str, width: int) -> None:
-    for frame in ("{}", "# {}", "- {}", "> {}", "| a | b |\n|---|---|\n| {} | x |", "```\n{}\n```"):
-        rows(Splitter.whole(frame.format(text)), width)
+FRAMES = ("{}", "# {}", "- {}", "> {}", "| a | b |\n|---|---|\n| {} | x |", "```\n{}\n```")
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_hostile_texts_render_in_any_frame(frame: str) -> None:
+    for number, name in enumerate(SMALL):
+        rows(Splitter.whole(frame.format(SMALL[name])), 20 + 31 * number % 180)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(TEXTS))
+@pytest.mark.parametrize("width", [20, 79, 200])
+def test_hostile_texts_render_at_any_width(name: str, width: int) -> None:
+    for frame in FRAMES:
+        rows(Splitter.whole(frame.format(TEXTS[name])), width)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tui_agent.ui.transcript.entries import Entry, Gap, Note, Words
 from tui_agent.ui.transcript.layout import READ, Layout, Spot
 from tui_agent.ui.transcript.paint import Part
@@ -82,7 +83,7 @@ worlds = st.builds(
 
 
 @given(worlds)
-@settings(max_examples=60, deadline=None)
+@examples(40)
 def test_pages_from_the_end_to_the_beginning_join(world: World) -> None:
     spot = world.layout.last_page(PAGE)
     assert spot is not None
@@ -95,7 +96,7 @@ def test_pages_from_the_end_to_the_beginning_join(world: World) -> None:
 
 
 @given(worlds)
-@settings(max_examples=60, deadline=None)
+@examples(40)
 def test_pages_from_the_beginning_to_the_end_join(world: World) -> None:
     spot = world.layout.first()
     assert spot is not None
@@ -108,7 +109,7 @@ def test_pages_from_the_beginning_to_the_end_join(world: World) -> None:
 
 
 @given(worlds, st.lists(st.integers(-30, 30), max_size=20))
-@settings(max_examples=60, deadline=None)
+@examples(40)
 def test_up_and_down_move_by_exactly_so_many_rows(world: World, moves: list[int]) -> None:
     layout, every = world.layout, world.all
     spot = layout.last_page(1)
@@ -123,7 +124,7 @@ def test_up_and_down_move_by_exactly_so_many_rows(world: World, moves: list[int]
 
 
 @given(worlds, st.floats(0, 1), st.integers(0, 50))
-@settings(max_examples=60, deadline=None)
+@examples(40)
 def test_a_jump_lands_in_order_and_its_row_stays_when_rows_above_become_known(
     world: World, share: float, up: int
 ) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.ui.transcript.test_depth import BARE, BLOCK, GARBAGE, Words, written
 from tui_agent.literal import visible
 from tui_agent.ui.themes import UNICODE
@@ -45,7 +46,7 @@ def check(source: str, made: list[Line]) -> None:
 
 
 @given(st.lists(BLOCK, min_size=1, max_size=6), st.integers(20, 200))
-@settings(max_examples=200, deadline=None)
+@examples(60)
 def test_every_word_that_is_shown_is_found_in_the_source(blocks: list[Any], width: int) -> None:
     words = Words()
     source = "\n\n".join("\n".join(written(words, block)) for block in blocks)
@@ -63,13 +64,13 @@ def test_every_word_that_is_shown_is_found_in_the_source(blocks: list[Any], widt
 
 
 @given(GARBAGE, st.integers(20, 200))
-@settings(max_examples=400, deadline=None)
+@examples(100)
 def test_whatever_is_written_has_an_origin_inside_the_source(source: str, width: int) -> None:
     check(source, lines(source, width))
 
 
 @given(st.text(alphabet="ab \t\x1b\u202e\u200b\u200b漢e\u0301👍🏽\ufe0f\u200d", max_size=60))
-@settings(max_examples=300, deadline=None)
+@examples(80)
 def test_foreign_text_comes_from_where_it_is_written(raw: str) -> None:
     shown = visible(raw.expandtabs(4) if "\t" in raw else raw)
     at = start = 0
@@ -97,7 +98,7 @@ def laid_out(source: str, width: int) -> tuple[Layout, Places]:
 
 
 @given(st.lists(BLOCK, min_size=1, max_size=6), st.integers(20, 200))
-@settings(max_examples=200, deadline=None)
+@examples(60)
 async def test_all_of_any_document_is_copied_as_its_source(blocks: list[Any], width: int) -> None:
     inside = "\n\n".join("\n".join(written(Words(), block)) for block in blocks)
     source = f"first\n\n{inside}\n\nlast"
@@ -118,7 +119,7 @@ async def test_all_of_any_document_is_copied_as_its_source(blocks: list[Any], wi
     st.integers(20, 200),
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 90)), min_size=2, max_size=2),
 )
-@settings(max_examples=300, deadline=None)
+@examples(80)
 async def test_whatever_is_selected_is_a_piece_of_the_source(
     inside: str, width: int, cells: list[tuple[int, int]]
 ) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.hostile import TEXTS
 from tui_agent.ui.transcript.stream import CHARACTERS, CODE_LINES, TABLE_ROWS, Chunk, Splitter
 
@@ -66,7 +67,7 @@ def kept(chunks: list[Chunk]) -> str:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.lists(st.integers(0, 10**6), max_size=30))
-@settings(max_examples=150, deadline=None)
+@examples(80)
 def test_the_chunks_depend_on_the_source_alone(pieces: list[str], cuts: list[int]) -> None:
     source = "".join(pieces)
     whole = Splitter.whole(source)
