@@ -17,10 +17,10 @@ from textual.cache import LRUCache
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_agent.literal import one_line
+from tui_agent.ui.bar import QuietScroll
 from tui_agent.ui.cells import GAP, Cell, Column, fitted, widths_of
 from tui_agent.ui.sieve import SLICE_S, Sieve
 from tui_agent.ui.themes import UNICODE, Glyphs
@@ -40,7 +40,7 @@ Model = Callable[[int], Cell | Sequence[Cell]]
 """Gives the cells of the row with that index; asked for rows on the screen only."""
 
 
-class Rows(ScrollView, can_focus=True):
+class Rows(QuietScroll, can_focus=True):
     """A list with a cursor over a model.
 
     Args:
@@ -334,7 +334,7 @@ class Rows(ScrollView, can_focus=True):
         return max(1, self.scrollable_content_region.height - self._header)
 
     def _relayout(self) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self) + self._header)
+        self.hold(Size(self.scrollable_content_region.width, len(self) + self._header))
         self.refresh()
 
     @property

@@ -14,10 +14,9 @@ from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
 
 from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.widget import Widget
 
+from tui_agent.ui.bar import QuietScroll
 from tui_agent.ui.terminal import behind, frame_seconds
 from tui_agent.ui.themes import UNICODE, Glyphs
 from tui_agent.ui.transcript.layout import Layout, Placed, Spot
@@ -40,7 +39,7 @@ _WALK_PAGES = 2
 """A scroll by no more than so many pages goes row by row."""
 
 
-class Sheet(ScrollView, can_focus=True):
+class Sheet(QuietScroll, can_focus=True):
     """Entries one below the other. `follow`: the end stays on the screen; `new_lines`: rows below never seen."""
 
     ALLOW_SELECT = False
@@ -183,11 +182,7 @@ class Sheet(ScrollView, can_focus=True):
             sheet.measure(self._seen, page * _WALK_PAGES)  # so that what is new is counted and not guessed
         y = sheet.y(self._spot) if self._spot is not None else 0
         with self._own_scroll():
-            size = Size(self._room, sheet.total)
-            if size != self.virtual_size:
-                # set without the layout of the whole screen that the reactive asks for: nothing else depends on it
-                self.set_reactive(Widget.virtual_size, size)
-                self._scroll_update(size)
+            self.hold(Size(self._room, sheet.total))
             self.scroll_target_y = self.scroll_y = float(y)
         self._stale = False
         self._count_new(y + page)

@@ -1,0 +1,67 @@
+"""A scroll view that grows without a stir, and its scroll bar, drawn again only when it looks otherwise.
+
+Every row that comes to a long list changes the figures behind its bar, hardly ever the bar: Textual's own would have
+the whole height of the list drawn for it, and the whole screen laid out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.geometry import Region, Size
+
+
+class QuietBar(ScrollBar):
+    """The bar. What it is told and what does not show is kept for the next time that it is drawn."""
+
+    _look: tuple[object, ...] | None = None
+
+    def refresh(
+        self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
+    ) -> Self:
+        if self.is_mounted and not (layout or recompose):
+            look = self._looks()
+            if look == self._look:
+                return self
+            self._look = look
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def _looks(self) -> tuple[object, ...]:
+        """Its colours and its cells."""
+        bar = self.render()
+        assert isinstance(bar, ScrollBarRender)
+        drawn = bar.render_bar(
+            size=self.size.height,
+            virtual_size=bar.virtual_size,
+            window_size=bar.window_size,
+            position=bar.position,
+        )
+        return bar.style, self.size, *drawn.segments
+
+
+class QuietScroll(ScrollView):
+    """A scroll view with such a bar."""
+
+    def hold(self, size: Size) -> None:
+        """What is in it is so large now."""
+        if self.styles.auto_dimensions:
+            self.virtual_size = size
+        elif size != self.virtual_size:
+            # set without the layout that the reactive asks for: nothing else depends on it
+            self.set_reactive(Widget.virtual_size, size)
+            self._scroll_update(size)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The bar (made when it is first asked for)."""
+        if self._vertical_scrollbar is None:
+            bar = QuietBar(name="vertical", thickness=self.scrollbar_size_vertical)
+            bar.display = False
+            self._vertical_scrollbar = bar
+            self.app._start_widget(self, bar)
+        return self._vertical_scrollbar
