@@ -137,15 +137,17 @@ class Weighed(Event, frozen=True):
 
 
 class TextDelta(Event, frozen=True):
-    """More visible text of the open reply."""
+    """More visible text of the open reply; `block` is the number of its block there."""
 
     text: str
+    block: int = 0
 
 
 class ThinkingDelta(Event, frozen=True):
-    """More thinking of the open reply."""
+    """More thinking of the open reply; `block` is the number of its block there."""
 
     text: str
+    block: int = 0
 
 
 class ToolUseDelta(Event, frozen=True):

@@ -168,9 +168,9 @@ class Replies:
         async for delta in self._asking.stream(request):
             if isinstance(delta, Text):
                 self._shown.append(delta.text)
-                self._emit(TextDelta(delta.text))
+                self._emit(TextDelta(delta.text, delta.block))
             elif isinstance(delta, Thinking):
-                self._emit(ThinkingDelta(delta.text))
+                self._emit(ThinkingDelta(delta.text, delta.block))
             elif isinstance(delta, ToolUse):
                 self._emit(ToolUseDelta(delta.call, delta.tool, delta.size))
             elif isinstance(delta, Reply):

@@ -27,6 +27,7 @@ class _Open:
     """A block being streamed: its head, and the pieces of its text, thinking or arguments."""
 
     block: Block
+    index: int
     pieces: list[str] = field(default_factory=list)
     held: str = ""
     """The first half of a surrogate pair whose second half is in the next delta."""
@@ -146,7 +147,7 @@ class Assembly:
         return [self._blocks[index] for index in sorted(self._blocks) if "type" in self._blocks[index].block]
 
     def _start(self, index: int, block: Mapping[str, Any]) -> Iterator[Delta]:
-        opened = self._blocks[index] = _Open(dict(block))
+        opened = self._blocks[index] = _Open(dict(block), index)
         match opened.kind:
             case "text" | "thinking" as kind:
                 first = opened.block.get(kind)
@@ -163,7 +164,7 @@ class Assembly:
             case "text_delta" | "thinking_delta" as name:
                 kind = name.removesuffix("_delta")
                 if opened is None:
-                    opened = self._blocks[index] = _Open({"type": kind, kind: ""})
+                    opened = self._blocks[index] = _Open({"type": kind, kind: ""}, index)
                 text = delta.get(kind)
                 if isinstance(text, str) and opened.kind == kind:
                     yield from self._add(opened, text)
@@ -200,7 +201,7 @@ class Assembly:
         if not text:
             return
         opened.pieces.append(text)
-        yield Text(text) if opened.kind == "text" else Thinking(text)
+        yield (Text if opened.kind == "text" else Thinking)(text, opened.index)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """Later figures count (they are cumulative), but a zero does not undo a figure."""

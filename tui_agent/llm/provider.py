@@ -13,15 +13,17 @@ if TYPE_CHECKING:
 
 
 class Text(Struct, frozen=True):
-    """A piece of text of the open reply."""
+    """A piece of text of the open reply; `block` is the number of its block there."""
 
     text: str
+    block: int = 0
 
 
 class Thinking(Struct, frozen=True):
-    """A piece of thinking of the open reply."""
+    """A piece of thinking of the open reply; `block` is the number of its block there."""
 
     text: str
+    block: int = 0
 
 
 class ToolUse(Struct, frozen=True):

@@ -125,6 +125,26 @@ async def test_long_thinking_says_how_long_it_was() -> None:
         assert host.rows[0] == "+ thinking  14 B  12 s  I should look."
 
 
+async def test_blocks_of_a_reply_are_shown_apart_while_they_come_and_after_it_ended() -> None:
+    async with running(60, 16, glyphs=ASCII) as host:
+        await host.feed(
+            ThinkingDelta("one", 0), ThinkingDelta("two", 1), TextDelta("First ", 2), TextDelta("block.", 2),
+            ToolUseDelta("c", "make", 0), TextDelta("Second.", 4), TextDelta("Third.", 5),
+        )  # fmt: skip
+        shown = [row for row in host.rows if row]
+        assert [row.split("  ")[-1].split()[-1] for row in shown if "thinking" in row] == ["one", "two"]
+        assert [row.split()[-1] for row in shown if "thinking" not in row] == [
+            "block.",
+            "writing",
+            "Second.",
+            "Third.",
+        ]
+        await host.feed(ReplyEnded("r", "tool_use", "First block.\nSecond.\nThird."))
+        after = [row.replace("waiting", "writing") for row in host.rows if row]
+        assert after == shown
+        assert [entry.record for entry in host.transcript.entries] == ["r"] * 6
+
+
 async def test_a_retry_counts_down_on_one_line_and_says_what_it_was() -> None:
     async with running(60, 8) as host:
         await host.feed(*(RetryWaiting(2, 5, seconds, "overloaded") for seconds in (3.0, 2.0, 1.0)))

@@ -63,6 +63,7 @@ class Live:
         self._clock = clock
         self._answer: Answer | None = None
         self._thinking: Thinking | None = None
+        self._block = 0
         self._reply: list[Entry] = []
         """What the open reply has put on the screen, in order."""
         self._calls: dict[str, ToolCall] = {}
@@ -88,9 +89,11 @@ class Live:
         """Take an event."""
         self._deliver(event)
         match event:
-            case events.TextDelta(text):
+            case events.TextDelta(text, block):
+                self._begin_block(block)
                 self._more_text(text)
-            case events.ThinkingDelta(text):
+            case events.ThinkingDelta(text, block):
+                self._begin_block(block)
                 self._more_thinking(text)
             case events.ToolUseDelta(call, tool, size):
                 self._writing(call, tool, size)
@@ -176,6 +179,13 @@ class Live:
         self._reply.append(entry)
         self._shown.put(entry)
 
+    def _begin_block(self, block: int) -> None:
+        """What comes belongs to that block of the reply: what was open of another one is whole."""
+        if block != self._block:
+            self._end_thinking()
+            self._end_answer()
+            self._block = block
+
     def _more_text(self, text: str) -> None:
         self._end_retry()
         self._end_thinking()
@@ -238,7 +248,7 @@ class Live:
         for entry in self._reply:
             entry.record = event.record
         answers = [entry for entry in self._reply if isinstance(entry, Answer)]
-        shown = "".join(entry.body.source for entry in answers)
+        shown = "\n".join(entry.body.source for entry in answers)
         if event.text and shown.split() != event.text.split():
             answers = [self._replace(answers, event.text, event.record)]
         if event.partial and answers:
