@@ -129,6 +129,7 @@ class Rows(QuietScroll, can_focus=True):
         self._laid_out = 0.0
         self._strips: LRUCache[int, Strip] = LRUCache(512)
         self._width = 0
+        self._colours: object = None
 
     # --- what is shown
 
@@ -374,9 +375,11 @@ class Rows(QuietScroll, can_focus=True):
         self.refresh()
 
     def notify_style_update(self) -> None:
-        """Other colours: draw every row again."""
-        self._strips.clear()
+        """Other colours: draw every row again. The focus comes this way too, and changes the cursor's row alone."""
         super().notify_style_update()
+        if self.is_attached and (colours := (self.app.theme, self.visual_style)) != self._colours:
+            self._colours = colours
+            self._strips.clear()
 
     def watch_hover_style(self, previous_hover_style: RichStyle, hover_style: RichStyle) -> None:
         """Nothing: a repaint at each move of the mouse would show nothing new."""
@@ -387,7 +390,7 @@ class Rows(QuietScroll, can_focus=True):
         if width != self._width:
             self._strips.clear()
             self._width = width
-        base = self.rich_style
+        base = self.visual_style.rich_style
         if y < self._header:
             style = self.get_component_rich_style("rows--header")
             return self._line([column.title for column in self._columns], style, mark="")

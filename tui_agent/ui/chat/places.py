@@ -74,16 +74,18 @@ class Places(Copying):
 
             self.panel = Panel(session.context, around, id="panel")
             self.place()
-            await self.query_one("#body").mount(self.panel)
-            self.panel.enter()
+            with self.app.batch_update():  # one frame when all of it is there, not one for each part
+                await self.query_one("#body").mount(self.panel)
+                self.panel.enter()
 
     async def close_panel(self) -> None:
         """Close the inspector."""
         panel, self.panel = self.panel, None
         if panel is not None:
-            self.set_focus(self.composer)
-            await panel.remove()
-            self.show_keys()
+            with self.app.batch_update():
+                self.set_focus(self.composer)
+                await panel.remove()
+                self.show_keys()
 
     def on_panel_asked(self, event: Panel.Asked) -> None:
         event.stop()

@@ -69,7 +69,7 @@ class Leaf(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        width, base = self.scrollable_content_region.width, self.rich_style
+        width, base = self.scrollable_content_region.width, self.visual_style.rich_style
         at = int(self.scroll_offset.y) + y
         if at >= len(self._rows):
             return Strip.blank(width, base)

@@ -102,7 +102,7 @@ class Panel(Vertical):
             shown = index == self._at
             text = Content.styled(f"{pad}{kind.NAME}{pad}", "bold reverse" if shown else "$text-muted")
             parts.append(text.stylize(Style.from_meta({"tab": index})))
-        self._names.update(Content(" ").join(parts))
+        self._names.update(Content(" ").join(parts), layout=False)
 
     async def show(self, at: int) -> None:
         """Show a tab by its number from 0 and give its list the focus."""
