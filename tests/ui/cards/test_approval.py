@@ -192,3 +192,26 @@ async def test_a_warning_stays_while_a_rule_a_hint_or_a_line_is_shown(tmp_path: 
             await made.press(key)
             await made.until(lambda shown=shown: shown in made.text, shown)  # type: ignore[misc]
             assert "outside the workspace: /etc/passwd" in made.text
+
+
+async def test_a_long_command_is_edited_in_a_line_of_six_rows_in_the_same_ten(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await _ask(made, body=LONG, warning="outside the workspace: /etc/passwd")
+        await made.press("e")
+        card = made.chat.dock.card
+        assert card is not None
+        await made.until(lambda: card.words == LONG, "the command to edit")
+        assert "echo line 39" in made.text and "echo line 34" in made.text
+        assert "outside the workspace: /etc/passwd" in made.text
+        assert card.outer_size.height <= 10 and made.chat.transcript.size.height >= 8
+        await made.press("ctrl+j")
+        await made.type("echo done")
+        await made.press("enter")
+        await made.until(lambda: "as edited by you" in made.text, "the edited command")
+        await made.press("y")
+        await made.until(lambda: "scroll to the end first" in made.text, "the end is not seen yet")
+        for _ in range(20):
+            if card.unseen:
+                await made.press("space")
+        await made.press("y")
+        assert await _answer(made) == Answer("once", edited=LONG + "\necho done")

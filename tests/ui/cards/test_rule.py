@@ -43,6 +43,6 @@ def test_what_is_no_rule_for_the_tool_has_no_meaning(text: str) -> None:
 
 
 def test_rules_of_file_tools_speak_of_paths() -> None:
-    assert meaning("edit_file", "edit_file") == "every edit_file inside the workspace"
+    assert meaning("edit_file", "edit_file") == "every call of edit_file inside the workspace"
     assert meaning("edit_file:src/*", "edit_file") == "all edit_file of paths that begin with src/"
     assert meaning("edit_file:src/a.py", "edit_file") == "edit_file of src/a.py only"

@@ -28,6 +28,7 @@ from tui_agent import literal
 from tui_agent.ui.cards import arming
 from tui_agent.ui.cards.packing import packed, window
 from tui_agent.ui.cards.reply import ReplyLine
+from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:
     from textual import events
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from tui_agent.events import Answer, Question
 
-_MOST_LINE_ROWS = 3
+_MOST_LINE_ROWS = 6
 """Rows of the reply line."""
 _FRAME = 2
 """Rows of the border."""
@@ -185,7 +186,7 @@ class Card(Vertical, can_focus=True):
     def _choice_parts(self) -> list[Content]:
         parts = []
         for index, choice in enumerate(self.choices()):
-            key = f"[{choice.letter}] " if choice.letter else ""
+            key = f"[{choice.letter}] " if choice.letter else f"{UNICODE.bullets[0]} "
             text = Content.assemble((key, "bold $text-accent"), literal.one_line(choice.words, 60))
             text = text.stylize("reverse" if index == self._at else "")
             parts.append(text.stylize(Style.from_meta({"choice": index})))

@@ -15,7 +15,7 @@ def meaning(rule: str, tool: str) -> str | None:
         return None
     commands = tool == "bash"
     if match[2] is None:
-        return "every command, whatever it does" if commands else f"every {tool} inside the workspace"
+        return "every command, whatever it does" if commands else f"every call of {tool} inside the workspace"
     pieces = [piece.replace(r"\*", "*") for piece in _STAR.split(match[2].strip())]
     of = "commands that" if commands else f"{tool} of paths that"
     if len(pieces) == 1:
@@ -23,7 +23,11 @@ def meaning(rule: str, tool: str) -> str | None:
     if len(pieces) == 2 and not pieces[1]:
         begin = pieces[0]
         if not begin:
-            return "every command, whatever it does" if commands else f"every {tool} inside the workspace"
+            return (
+                "every command, whatever it does"
+                if commands
+                else f"every call of {tool} inside the workspace"
+            )
         if begin.endswith(" "):
             return f"{begin.rstrip()} alone, or with anything behind it"
         return f"all {of} begin with {begin}"
