@@ -216,6 +216,14 @@ async def test_an_empty_list_says_what_to_do() -> None:
         assert app.said[-1] == ("chosen", 0)
 
 
+async def test_an_empty_list_that_is_narrow_says_all_of_it() -> None:
+    words = "Nothing waits. While the model works, what you send does."
+    rows = Rows(empty=words, columns=[Column("when")])
+    async with Host(rows).run_test(size=(20, 8)) as pilot:
+        await pilot.pause()
+        assert " ".join(shown(rows)[1:]).split() == words.split()
+
+
 @pytest.mark.parametrize("cell", [str, Content], ids=["text", "content"])
 async def test_hostile_cells_are_shown_literally_on_one_line(cell: type[str] | type[Content]) -> None:
     texts = list(TEXTS.values())

@@ -8,6 +8,7 @@ ten. Indexes are always the model's own, filtered or not. It posts `Rows.Moved` 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from textwrap import wrap
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -395,9 +396,9 @@ class Rows(QuietScroll, can_focus=True):
             style = self.get_component_rich_style("rows--header")
             return self._line([column.title for column in self._columns], style, mark="")
         if not len(self):
-            text = one_line(self._said_when_empty if y == self._header else "")
+            words = wrap(one_line(self._said_when_empty), max(1, width))[y - self._header :]
             style = self.get_component_rich_style("rows--empty")
-            return Strip([Segment(text, style)]).adjust_cell_length(width, base)
+            return Strip([Segment(words[0] if words else "", style)]).adjust_cell_length(width, base)
         position = int(self.scroll_offset.y) + y - self._header
         if position >= len(self):
             return Strip.blank(width, base)
