@@ -75,11 +75,12 @@ class Stage:
     async def until(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for a state."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + PATIENCE
+        end, pause = loop.time() + PATIENCE, 0.005
         while not condition():
             if loop.time() > end:
                 raise AssertionError(f"it never came: {what or condition}\n{self.text}")
-            await self.pilot.pause(0.005)
+            await self.pilot.pause(pause)
+            pause = min(pause * 1.3, 0.05)  # looking costs as much as what is waited for
         await self.settle()
 
 

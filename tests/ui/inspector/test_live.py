@@ -42,7 +42,9 @@ def _sum(made: Stage) -> tuple[int, int]:
     return sum(parts), int(re.sub(r"\D", "", right) or -1)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
+@pytest.mark.parametrize(
+    "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.slow) for size in ((120, 36), (200, 50)))]
+)
 async def test_the_sum_line_is_the_number_of_the_status_line(size: tuple[int, int], tmp_path: Path) -> None:
     async with opened(tmp_path / "shop", size=size) as made:
 
