@@ -42,8 +42,6 @@ SHORT = 200
 TURNS = 60
 """Short turns at the end of each session, numbered."""
 TOKENS_A_SECOND = 200
-_SENDING_S = 0.0005
-"""Seconds that the server takes to send one, about."""
 SLOW_BYTES_A_SECOND = 20_000
 WIDE = (160, 45)
 
@@ -207,10 +205,13 @@ def _served(bench: Bench) -> Iterator[Served]:
 
 @dataclass
 class _Streamed:
+    """What a stream cost. `busy` is the share of a core for 200 tokens a second, `rate` how many came in truth."""
+
     busy: float
     late: float
     own: float
     echo: float
+    rate: float
 
 
 def _stream(bench: Bench, kind: str, ident: str, *, rate: int = 0) -> _Streamed:
@@ -219,7 +220,7 @@ def _stream(bench: Bench, kind: str, ident: str, *, rate: int = 0) -> _Streamed:
     tokens = _tokens(kind, count)
     argv = ("--profile", "scripted", "--resume", ident)
     with _served(bench) as server:
-        server.script(Reply.blocks({"type": "text", "text": tokens}).paced(1 / TOKENS_A_SECOND - _SENDING_S))
+        server.script(Reply.blocks({"type": "text", "text": tokens}).paced(1 / TOKENS_A_SECOND))
         with Watched(*argv, home=bench.home, size=WIDE, rate=rate) as program:
             program.until(LAST)
             program.press(f"{LEADER}i")
@@ -233,13 +234,20 @@ def _stream(bench: Bench, kind: str, ident: str, *, rate: int = 0) -> _Streamed:
             program.press("\x1b[<0;10;6M\x1b[<32;30;8M\x1b[<32;50;12M")  # held: the button is not let go
             program.read_for(1.0)
             program.lags()
-            before, began = program.cpu, time.perf_counter()
+            before, came, began = program.cpu, server.deltas, time.perf_counter()
             program.read_for(bench.seconds)
-            busy = 100 * (program.cpu - before) / (time.perf_counter() - began)
+            tokens_came = server.deltas - came
+            spent, seconds = program.cpu - before, time.perf_counter() - began
             found = program.lags()
             echo = _echo(program)
             program.press("\x1b[<0;50;12m")
-    return _Streamed(busy, percentile(found["late"], 0.99), percentile(found["busy"], 0.99), echo)
+    return _Streamed(
+        busy=100 * spent / tokens_came * TOKENS_A_SECOND,
+        late=percentile(found["late"], 0.99),
+        own=percentile(found["busy"], 0.99),
+        echo=echo,
+        rate=tokens_came / seconds,
+    )
 
 
 def _echo(program: Program) -> float:
@@ -254,16 +262,21 @@ def stream(bench: Bench) -> Iterator[Row]:
     ident = bench.session(10_000)
     for kind in ("prose", "list", "table", "fence"):
         found = _stream(bench, kind, ident)
-        yield Row(f"{TOKENS_A_SECOND} tokens/s of {kind}: a core", found.busy, 25, " %")
+        yield Row(f"{TOKENS_A_SECOND} tokens/s of {kind}: a core", found.busy, 25, " %", _came(found))
         yield Row(
             f"{TOKENS_A_SECOND} tokens/s of {kind}: lag p99", found.late, 20, " ms", f"own {found.own:.1f} ms"
         )
 
 
+def _came(found: _Streamed) -> str:
+    return f"{found.rate:.0f} tokens/s came"
+
+
 def slow(bench: Bench) -> Iterator[Row]:
     ident = bench.session(10_000)
     found = _stream(bench, "prose", ident, rate=SLOW_BYTES_A_SECOND)
-    yield Row("read at 20 KB/s: lag p99", found.late, 20, " ms", f"own {found.own:.1f} ms")
+    note = f"own {found.own:.1f} ms; {_came(found)}"
+    yield Row("read at 20 KB/s: lag p99", found.late, 20, " ms", note)
     yield Row("read at 20 KB/s: echo", found.echo, 2, " s")
 
 

@@ -231,7 +231,7 @@ class Reply:
         return replace(self, held=hold, held_after=after)
 
     def paced(self, seconds: float) -> Reply:
-        """With a pause before each delta (for trying by hand)."""
+        """With so much time from one delta to the next; what is late is made up for."""
         return replace(self, pace=seconds)
 
     def nameless(self) -> Reply:
@@ -265,6 +265,7 @@ class ScriptedServer:
         requests, headers: of each `/v1/messages` request, in order.
         connections: how many connections those requests came over.
         listings: how often the model list was asked for.
+        deltas: how many pieces of answers were sent.
         violations: rules of the API that requests broke, in words.
         unscripted: how many requests came when the script was at its end.
     """
@@ -278,6 +279,7 @@ class ScriptedServer:
         self.headers: list[dict[str, str]] = []
         self.violations: list[str] = []
         self.listings = 0
+        self.deltas = 0
         self.unscripted = 0
         self.url = ""
         self._port = port
@@ -414,7 +416,8 @@ class ScriptedServer:
             }
         )
         await response.prepare(request)
-        sent = 0
+        loop = asyncio.get_running_loop()
+        sent, due = 0, loop.time()
         for event in _events(reply, f"msg_{number:06d}", body):
             delta = event["type"] == "content_block_delta"
             if (
@@ -423,12 +426,15 @@ class ScriptedServer:
                 and sent == reply.held_after
             ):
                 await reply.held.wait()
+                due = loop.time()
             if delta:
                 sent += 1
                 if reply.pace:
-                    await asyncio.sleep(reply.pace)
+                    due += reply.pace
+                    await asyncio.sleep(max(0.0, due - loop.time()))
             name = f"event: {event['type']}\n" if reply.named else ""
             await response.write(f"{name}data: {json.dumps(event)}\n\n".encode())
+            self.deltas += delta
         if reply.ending == "cut":
             transport = request.transport
             assert transport is not None
