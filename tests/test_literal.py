@@ -124,9 +124,9 @@ def test_halves_of_one_character_are_joined() -> None:
 
 def test_one_line_stays_one_line() -> None:
     assert one_line("a\n\tb\x1bc") == "a␤ b␛c"
-    assert one_line("x" * 1000, 10) == "x" * 9 + "…"
+    assert one_line("x" * 1000, 10) == "x" * 9 + "⋯"
     assert one_line("x" * 10, 10) == "x" * 10
-    assert one_line("\u200b" * 100, 20)[-1] == "…"
+    assert one_line("\u200b" * 100, 20)[-1] == "⋯"
     for text in hostile.TEXTS.values():
         line = one_line(text, 80)
         assert len(line) <= 80

@@ -111,12 +111,12 @@ def inert(text: str) -> str:
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """`visible(text)` on one line: newlines `␤`, tabs a space; longer than `limit`, it ends in `…`."""
+    """`visible(text)` on one line: newlines `␤`, tabs a space; longer than `limit`, it ends in `⋯`."""
     cut = limit is not None and len(text) > limit
     # cut before the work, so that a title out of megabytes costs nothing
     line = visible(text[:limit] if cut else text).replace("\n", "␤").replace("\t", " ")
     if limit is not None and (cut or len(line) > limit):
-        line = line[: max(limit - 1, 0)] + "…"
+        line = line[: max(limit - 1, 0)] + "⋯"
     return line
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
 from textual.content import Content
+from textual.widgets import Input
 
 from tui_agent import literal
 from tui_agent.ui.over import PLACE_KEYS, Place
@@ -72,3 +73,5 @@ class Finder(CommandPalette, Place):
     def on_mount(self) -> None:
         # Textual's own icon is two cells in some terminals and one in others
         self.query_one(SearchIcon).icon = ">"
+        # nothing is drawn while nothing happens
+        self.query_one(Input).cursor_blink = False

@@ -64,7 +64,9 @@ def detail(
     if place:
         figures.insert(0, words.short_path(entry.workspace))
     lines.append(("", ", ".join(filter(None, figures))))
-    return Content("\n").join([_cut(f"{name:<8}{_flat(text)}", room) for name, text in lines if text])
+    return Content("\n").join(
+        [words.cut(Content(f"{name:<8}{_flat(text)}"), room) for name, text in lines if text]
+    )
 
 
 def age(at: str, now: datetime | None = None) -> str:
@@ -100,11 +102,6 @@ def _state(entry: Entry, *, current: bool) -> Cell:
 
 def _flat(text: str) -> str:
     return literal.one_line(" ".join(text.split()))
-
-
-def _cut(text: str, width: int) -> Content:
-    content = Content(text)
-    return content if content.cell_length <= width else content.truncate(width - 1) + Content("…")
 
 
 def _count(count: int, what: str) -> str:

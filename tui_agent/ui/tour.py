@@ -155,6 +155,8 @@ class Tour(Static):
 
     def __init__(self, chat: ChatScreen) -> None:
         super().__init__(id="tour", markup=False)
+        # the way out is a key and its words, not a link that is underlined
+        self.auto_links = False
         self.chat: ChatScreen = chat
         self.seen: set[str] = set()
         """What the session's events said: sent, answered, ended, and every op that rewrote history."""

@@ -13,6 +13,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from tui_agent import literal
+from tui_agent.ui.words import cut
 
 if TYPE_CHECKING:
     from textual import events
@@ -177,7 +178,7 @@ class Completion(Widget):
 
     def render(self) -> RenderResult:
         if self._told is not None:
-            return self._told.truncate(max(1, self.size.width), ellipsis=True)
+            return cut(self._told, max(1, self.size.width))
         rows = max(1, min(MOST_SHOWN, self.size.height))
         start = min(max(0, self._at - rows + 1), max(0, len(self._candidates) - rows))
         shown = self._candidates[start : start + rows]
@@ -189,13 +190,13 @@ class Completion(Widget):
         marked = index == self._at
         label = Content(literal.one_line(item.label))
         label = label.pad_right(max(0, column - label.cell_length))
-        row = Content.assemble(
+        whole = Content.assemble(
             ("> " if marked else "  ", "bold"),
             label.stylize("bold" if marked else ""),
             "  ",
             (literal.one_line(item.words), "$text-muted"),
-        ).truncate(max(1, self.size.width), ellipsis=True)
-        return row.stylize(Style.from_meta({"candidate": index}))
+        )
+        return cut(whole, max(1, self.size.width)).stylize(Style.from_meta({"candidate": index}))
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
         return self.wanted_rows
