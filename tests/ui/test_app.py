@@ -91,6 +91,12 @@ async def test_a_session_that_cannot_be_opened_says_why_and_offers_ways_out(tmp_
         assert "[red]the session[/] is open in process 4711" in made.text, "literally"
         for way in WAYS_OUT:
             assert way in made.text
+        await made.type("mend it")
+        await made.press("enter")
+        await made.until(lambda: made.chat.composer.text == "mend it", "words that are no way out")
+        await made.until(lambda: made.chat.dock.waiting, "it still asks")
+        await made.press("tab")
+        await made.until(lambda: made.chat.dock.has_keys)
         await made.press("down", "down", "enter")
         await made.until(lambda: made.chat.session is not None, "the new session")
         assert [wanted.resume for wanted in opener.wanted] == ["latest", None]

@@ -241,6 +241,20 @@ async def test_one_may_stay(tmp_path: Path) -> None:
         assert (len(opener.wanted), made.session.closed, made.session.cancels) == (1, False, 0)
 
 
+async def test_words_that_are_no_answer_go_to_the_composer_and_one_stays(tmp_path: Path) -> None:
+    async with house(tmp_path) as (made, opener):
+        made.session.begin()
+        await made.press("ctrl+x", "n")
+        await made.until(lambda: made.chat.dock.has_keys, "the question")
+        await made.press("enter")
+        await made.until(lambda: "choose with Down and Enter" in made.text)
+        assert "press a letter" not in made.text, "no answer has one"
+        await made.type("also this")
+        await made.press("enter")
+        await made.until(lambda: made.chat.composer.text == "also this")
+        assert (len(opener.wanted), made.session.closed) == (1, False)
+
+
 async def test_a_session_that_cannot_be_opened_gives_the_old_one_back(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     saved = on_disk(tmp_path / "shop", "hello")

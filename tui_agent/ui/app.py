@@ -172,7 +172,7 @@ class TuiAgent(Switching):
                 self._begin_hearing()
 
     async def on_chat_screen_way_out(self, event: ChatScreen.WayOut) -> None:
-        again, new, demo, leave = WAYS_OUT
+        _, new, demo, leave = WAYS_OUT
         if event.choice == leave:
             await self.action_quit()
             return
@@ -183,9 +183,6 @@ class TuiAgent(Switching):
             self.wanted = replace(self.wanted, resume=None)
         elif event.choice == demo:
             self.wanted = replace(self.wanted, demo=True)
-        elif event.choice != again:
-            self._chat.say(f"{event.choice}: choose one of the answers", "warning")
-            return
         self._chat.status.tell(trouble="")
         self._chat.status.rest("starting")
         self._settled = False

@@ -365,7 +365,8 @@ class Card(Vertical, can_focus=True):
         if self._at is not None and self._at < len(choices):
             self.choose(choices[self._at])
         else:
-            self.hint("choose with Down and Enter, or press a letter")
+            letters = any(choice.letter for choice in choices)
+            self.hint("choose with Down and Enter" + (", or press a letter" if letters else ""))
 
     def unmark(self) -> None:
         """No answer is marked any more; what is offered changed."""

@@ -201,7 +201,10 @@ class ChatScreen(Writing):
 
     def on_dock_chosen(self, event: Dock.Chosen) -> None:
         event.stop()
-        if event.question.id == _OPENING:
+        if event.question.id == _OPENING and event.answer.note not in event.question.choices:
+            self.composer.add(event.answer.note)
+            self.work(self._ask_again(event.question), "cards")
+        elif event.question.id == _OPENING:
             self.work(self.dock.settle(_OPENING), "cards")
             self.tell_app(self.WayOut(event.answer.note))
         elif (done := self._own.pop(event.question.id, None)) is not None:
@@ -209,6 +212,11 @@ class ChatScreen(Writing):
             done(event.answer.note)
         elif self.session is not None:
             self.work(self.session.answer(event.question.id, event.answer), "answer")
+
+    async def _ask_again(self, question: Question) -> None:
+        """What was typed is none of the answers: it is in the composer, and the question still waits."""
+        await self.dock.settle(question.id)
+        await self.ask(question)
 
     def on_dock_left(self, event: Dock.Left) -> None:
         event.stop()
