@@ -74,7 +74,8 @@ class LogScreen(Screen[None]):
         await self.mount(self.panel, after=self._head)
         self.panel.enter()
         damaged = len(context.damage)
-        self.head("read-only" + (f", {damaged} damaged lines" if damaged else ""))
+        lines = "line" if damaged == 1 else "lines"
+        self.head("read-only" + (f", {damaged} damaged {lines}" if damaged else ""))
 
     def on_panel_copy_wanted(self, event: Panel.CopyWanted) -> None:
         event.stop()
