@@ -200,6 +200,9 @@ async def test_lines_that_come_below_are_counted_and_end_goes_there(tmp_path: Pa
         made.session.begin()
         made.session.emit(said.TextDelta("one\n\ntwo\n\nthree\n\n"))
         await made.until(lambda: "new lines below, End" in made.text, "the count")
+        view, row = made.chat.transcript, next(line for line in made.lines if "new lines below" in line)
+        assert row.index("new lines") > 40, "at the right, where lines seldom reach"
+        assert row.startswith(view.render_line(view.size.height - 1).text[:40])
         await made.press("end")
         await made.until(lambda: "new lines below" not in made.text)
 
