@@ -10,11 +10,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.engine import engine, reread, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
 from tests.ui.stage import Stage, stage

@@ -109,7 +109,7 @@ def test_the_measure_of_contrast_is_the_published_one() -> None:
 
 @pytest.mark.parametrize("set_of", [themes.UNICODE, themes.ASCII], ids=["unicode", "ascii"])
 def test_every_glyph_is_one_cell_wide_in_any_locale(set_of: themes.Glyphs) -> None:
-    signs = [sign for name in set_of.__slots__ for sign in getattr(set_of, name)]
+    signs = [sign for name in set_of.__struct_fields__ for sign in getattr(set_of, name)]
     assert all(unicodedata.east_asian_width(sign) in ("N", "Na", "H") for sign in signs)
     if set_of is themes.ASCII:
         assert all(sign.isascii() for sign in signs)

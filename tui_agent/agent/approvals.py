@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from tui_agent.events import Emit, Notice, Question
 
@@ -22,8 +23,7 @@ _VERBS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Struct, frozen=True):
     """The decision. `note` is what the model is told with a refusal; `edited` replaces the editable argument."""
 
     allowed: bool

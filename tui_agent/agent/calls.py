@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui_agent.agent import pictures
 from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
@@ -41,8 +43,7 @@ class Redacting(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(Struct):
     """A call on its way. `started`: when it began to run, if it did. `explained`: a person refused it and said why."""
 
     call: Call

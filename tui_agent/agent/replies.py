@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tui_agent.events import (
     Emit,
@@ -48,8 +49,7 @@ class ReplyFailed(Exception):
     """The model could not be asked; the event has been sent and the log is sound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A reply that is on disk: why the model stopped, and the calls that want a result."""
 
     stop_reason: str

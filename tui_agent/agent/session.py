@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from tui_agent.agent import pictures
 from tui_agent.agent.errand import Errand
@@ -53,8 +54,7 @@ if TYPE_CHECKING:
 _TITLE_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What a session is made of. `choose` connects another profile or model, from the settings that `choose_from` was
     told last; `prepare` writes what a new log needs."""
 

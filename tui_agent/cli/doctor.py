@@ -105,7 +105,9 @@ def _terminal() -> Iterator[Finding]:
         yield Finding("note", "terminal", "the output is no terminal")
     term = os.environ.get("TERM", "")
     if term in ("", "dumb"):
-        yield Finding("note", "terminal", "TERM is not set, or dumb: lines are written instead of the screen (--plain)")
+        yield Finding(
+            "note", "terminal", "TERM is not set, or dumb: lines are written instead of the screen (--plain)"
+        )
     else:
         over = " in tmux" if "TMUX" in os.environ else ""
         over += " over ssh" if "SSH_CONNECTION" in os.environ else ""

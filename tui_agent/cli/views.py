@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from tui_agent.cli.describe import checkpoints_of, items_of, message_json, record_json, who, words_of
 from tui_agent.cli.report import Column, facts, size, table, tokens, when

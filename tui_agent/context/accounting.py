@@ -14,8 +14,9 @@ import threading
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tui_agent.messages.tokens import Estimator, Mark, Tokens
 
@@ -35,8 +36,7 @@ _LEAST, _MOST = 0.5, 2.0
 """A difference is shared out if it is between these multiples of the estimates."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """What the next request weighs, in tokens: `total` = `exact` + `pending`.
 
     `exact` is the last exact figure, 0 if there is none; `pending` the estimate of all that changed since, which may be

@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from tui_agent.context.errors import NoSuchBackup
 from tui_agent.context.records import decode
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from tui_agent.context.projection import Head
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Struct, frozen=True):
     """One kept file.
 
     `op` is what was done when it was made (revert, clear, restore, undo, redo, prompt, compaction, edit), `at` when;

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 
 class ContextError(Exception):
@@ -41,8 +42,7 @@ class LogWriteError(ContextError):
         self.ways = ways
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """Who holds a session's lease: host name, process id, and since when (ISO 8601, UTC); "" and 0 if unknown."""
 
     host: str

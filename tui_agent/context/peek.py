@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from tui_agent.context.kimi import is_kimi, normalise
 from tui_agent.context.records import LARGEST, Damaged, decode, parse
@@ -28,8 +29,7 @@ _WORDS_CHARACTERS = 2000
 _TITLE_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Peek:
+class Peek(Struct, frozen=True):
     """What the two ends of a log tell.
 
     `first` and `last` are a person's words (the beginning of them), empty where none were found. `tokens` is the

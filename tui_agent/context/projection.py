@@ -10,10 +10,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import accumulate, count
 from operator import add
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from tui_agent.context.elisions import Elision, Elisions, elide, leaves_nothing
 from tui_agent.context.kimi import is_kimi, normalise
@@ -45,8 +46,7 @@ MARKS = ("pinned", "priority", "ttl", "compressible")
 """Marks that a message may carry from the start; `_mark` records change them and may add others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """A line that is not a record: its number from 1, where it lies in bytes, and why it is not one."""
 
     line: int
@@ -55,8 +55,7 @@ class Damage:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The record a rewrite ends with: what was done, the backup it made, and where undo and redo lead."""
 
     index: int

@@ -16,10 +16,11 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tui_agent.context.errors import LogWriteError
 from tui_agent.context.log import Log, copy, sync_folder, write_all, write_error
@@ -97,8 +98,7 @@ def _literal(name: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", name)
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """The old file, kept: its number, name, size in bytes and SHA-256."""
 
     n: int

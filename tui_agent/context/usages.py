@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import overload
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+
+class Usage(Struct, frozen=True):
     """A `_usage` record: `boundary` is the index of the last line it covers, `produced` that of the answer, or -1.
 
     A usage covers at least what the ones before it cover.

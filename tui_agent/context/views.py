@@ -9,8 +9,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from msgspec import Struct
 
 from tui_agent.messages.blocks import Message, Role
 
@@ -121,8 +122,7 @@ def records(projection: Projection) -> View[Record]:
     return View(range(len(projection)), projection.record)
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A bookmark in the log.
 
     `id` is its number in this file, `uid` its name for ever. `turn` says that a person's words follow; `words` are the

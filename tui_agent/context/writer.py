@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from tui_agent.context.accounting import Accounting
 from tui_agent.context.backups import Backup, find_backup, pinned_names
@@ -36,8 +37,7 @@ _LONG = 8 * 1024 * 1024
 """Bytes of a log whose digest is begun when it is opened; that of a shorter one takes no time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Struct, frozen=True):
     """What a rewrite keeps of the old file, in bytes from its start; damaged lines are never kept.
 
     Records that end before `before` stay in front of the new lines. Records that begin at `after` or behind it,
@@ -50,8 +50,7 @@ class Keep:
     generation: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """Why a log is rewritten, for its head record: the operation and what else should be known of it.
 
     `to` is the uid of the checkpoint gone back to. `figures` are further fields (replaces, summary, ...).

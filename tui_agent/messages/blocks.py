@@ -8,8 +8,9 @@ sent again is what came; unknown block types pass through. The one deviation is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Block = dict[str, Any]
 """One content block in API form."""
@@ -17,8 +18,7 @@ Block = dict[str, Any]
 Role = Literal["user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message of the projected history.
 
     `content` is always a list of blocks (a bare string on disk is one text block). `id` names the record it

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from tui_agent.messages.blocks import Block, text_block
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from tui_agent.messages.blocks import Message
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What a rule did to a record, in words. `record` is empty where the history as a whole is meant."""
 
     rule: str
@@ -23,8 +23,7 @@ class Change:
     text: str
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """A block and the id of its record. `repair` is set on a block that a rule put in at the end, where a writer can
     store it: what to store."""
 
@@ -33,8 +32,7 @@ class Item:
     repair: Block | None = None
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """A message. `own`: the model that is asked wrote it."""
 
     role: str
@@ -47,8 +45,7 @@ class Draft:
         return next((item.record for item in self.items if item.record), "")
 
 
-@dataclass(slots=True)
-class Work:
+class Work(Struct):
     """All drafts, the rule that is at them, and what was changed so far."""
 
     drafts: list[Draft]

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A tool_use at `history[at]` and its tool_result at `history[result_at]`; both None while it has none."""
 
     call: Block
@@ -26,8 +26,7 @@ class Pair:
     result_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """`history[start:stop]`: messages with calls and all that belongs to them. `open`: a result is missing."""
 
     start: int

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tui_agent.messages import wellformed
 from tui_agent.messages.blocks import text_block, tool_result
@@ -42,8 +43,7 @@ _BREAKPOINTS = ({"type": "ephemeral"}, {"type": "ephemeral", "ttl": "5m"}, {"typ
 _NOT_FROM_ASSISTANT = wellformed.FROM_USER - wellformed.PLAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Linted:
+class Linted(Struct, frozen=True):
     """A valid history: API messages; for each the records it was made from; for each block its record (or "")."""
 
     messages: list[dict[str, Any]]

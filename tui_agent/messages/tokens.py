@@ -11,8 +11,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
+
+from msgspec import Struct
 
 from tui_agent.messages.blocks import Message
 
@@ -21,8 +22,7 @@ Mark = Literal["exact", "reconciled", "estimated"]
 _SURENESS: tuple[Mark, ...] = ("exact", "reconciled", "estimated")
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """A count in tokens and how sure it is. A sum is as sure as its less sure part."""
 
     count: int
@@ -32,8 +32,7 @@ class Tokens:
         return Tokens(self.count + other.count, max(self.mark, other.mark, key=_SURENESS.index))
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """Tokens per character of each class, and what an image costs at most.
 
     `letters` is for the two-byte scripts (accented Latin, Greek, Cyrillic, Hebrew, Arabic), `scripts` for those of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+from msgspec import Struct
 
 from tui_agent.tools.tool import Need, Output, Progress, ToolError
 
@@ -19,8 +20,7 @@ MAX_ITEM_CHARACTERS = 500
 _SIGNS: dict[Status, str] = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One thing to do."""
 
     text: str

@@ -16,9 +16,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from tui_agent.process.session import POLL_SECONDS, Ending, Left, members, signal_session
 
@@ -50,8 +51,7 @@ class ProcessError(Exception):
     """A program could not be started; the message names it and says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """How a command ended.
 
     `exit` is its exit code, or -N if signal N killed it. `cut` says that it was ended because enough had come. `output`

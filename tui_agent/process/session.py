@@ -10,8 +10,9 @@ import os
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 TERM_SECONDS = 2.0
 """How long processes may take to end after SIGTERM before they get SIGKILL."""
@@ -23,8 +24,7 @@ POLL_SECONDS = 0.02
 _HAS_PROC = Path("/proc/self/stat").exists()
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """Processes that a command left running: their session, and each one's pid and start time as seen at its end."""
 
     session: int

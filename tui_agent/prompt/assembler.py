@@ -7,8 +7,9 @@ Everything that shapes a request is in the log before it is built, so any proces
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from tui_agent.messages.request import Request
 from tui_agent.prompt.cache import breakpoints
@@ -41,8 +42,7 @@ class DoesNotFit(Exception):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What the model takes, in tokens, and the API's thinking parameter for it (None: not sent)."""
 
     model: str

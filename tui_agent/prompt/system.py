@@ -8,8 +8,9 @@ provider's prefix cache holds. Each layer is named, sized and shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 WORKSPACE_FILES = ("AGENTS.md", "CLAUDE.md", "MEMORY.md", "CODEBUDDY.md")
 """Files of instructions that the workspace may hold, in the order they are read in each folder."""
@@ -45,8 +46,7 @@ headings for short answers.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One layer: which (`builtin`, `workspace`, `profile`, `session`), where it is from, its text."""
 
     layer: str

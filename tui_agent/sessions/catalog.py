@@ -11,11 +11,13 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from tui_agent import paths
 from tui_agent.context.lease import holder_of
@@ -35,8 +37,7 @@ _HEAD = 512
 """Bytes of a line in which its role is looked for; a checkpoint is shorter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A session in a list.
 
     `at` is when its log changed last (ISO 8601, UTC). `bytes` is the size of the log and its backups. `tokens` is the
@@ -73,8 +74,7 @@ class Entry:
         return {**asdict(self), "path": str(self.path)}
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """Where a search found its text: on `line` of the session's log (from 1; 0: in its title), with the words around
     it."""
 
@@ -83,8 +83,7 @@ class Hit:
     excerpt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Census:
+class Census(Struct, frozen=True):
     """How many records and how many checkpoints a log holds."""
 
     records: int

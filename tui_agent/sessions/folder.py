@@ -19,12 +19,14 @@ import os
 import shutil
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from tui_agent import paths
 from tui_agent.context.records import ulid
@@ -43,8 +45,7 @@ class SessionError(Exception):
     """A session cannot be found, read or changed; the message says which and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(Struct, frozen=True):
     """What session.toml says. `created` is ISO 8601; `pinned` are names of backups; `forked_from` is the id or path
     of the session it was copied from. `unknown` are keys of other versions, kept. `damage` says why the file could
     not be used, or is empty."""

@@ -10,9 +10,10 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from tui_agent.context.errors import LogBusy
 from tui_agent.context.lease import Lease
@@ -28,8 +29,7 @@ TRASH_DAYS = 7.0
 """Deleted sessions stay at least this long, unless asked otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """Something that nothing needs. `bytes` is what its removal frees, `why` says in words what it is, `session` is the
     folder of the session it belongs to."""
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from tui_agent import paths
 from tui_agent.settings import secrets
 from tui_agent.settings.rules import Rule, SettingsError
-from tui_agent.settings.schema import ANTHROPIC_KEY, ANTHROPIC_URL, Profile, Settings
+from tui_agent.settings.schema import ANTHROPIC_KEY, ANTHROPIC_URL, Profile, Settings, Table
 
-_T = TypeVar("_T")
+_T = TypeVar("_T", bound=Table)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
@@ -82,8 +83,9 @@ def check(tables: Mapping[str, Any], text: str, file: Path | None) -> Settings:
         SettingsError: something in them is not allowed.
     """
     reader = _Reader(text, file)
-    known = {item.name for item in fields(Settings) if item.metadata}
-    unknown = {name: value for name, value in tables.items() if name not in known and _is_table(value)}
+    unknown = {
+        name: value for name, value in tables.items() if name not in Settings.parts and _is_table(value)
+    }
     settings = reader.table(Settings, {n: v for n, v in tables.items() if n not in unknown}, ())
     profiles = {name: _with_key(name, profile, tables) for name, profile in settings.profiles.items()}
     chosen = settings.profile
@@ -184,24 +186,22 @@ class _Reader:
         return SettingsError(problem, file=self._file, line=self.line(path), key=key, allowed=allowed)
 
     def table(self, kind: type[_T], tables: Any, path: tuple[str, ...]) -> _T:
-        """A dataclass of the schema out of a TOML table."""
+        """A table of the schema out of a TOML table."""
         if not isinstance(tables, dict):
             raise self.error(path, f"{_dotted(path)} is {_shown(tables)}", f"a table, [{_dotted(path)}]")
-        items = {item.name: item for item in fields(kind) if item.metadata}  # type: ignore[arg-type]
         for name in tables:
-            if name not in items:
-                raise self._unknown((*path, name), sorted(items))
+            if name not in kind.parts:
+                raise self._unknown((*path, name), sorted(kind.parts))
         values: dict[str, Any] = {}
-        for name, item in items.items():
+        for name, part in kind.parts.items():
             if name not in tables:
                 continue
             here = (*path, name)
-            if "rule" in item.metadata:
-                values[name] = self.value(item.metadata["rule"], tables[name], here)
-            elif "table" in item.metadata:
-                values[name] = self.table(item.metadata["table"], tables[name], here)
-            else:
-                values[name] = self._named(item.metadata["tables"], tables[name], here)
+            if part.rule is not None:
+                values[name] = self.value(part.rule, tables[name], here)
+            elif part.table is not None:
+                read = self._named if part.named else self.table
+                values[name] = read(part.table, tables[name], here)
         return kind(**values)
 
     def _named(self, kind: type[_T], tables: Any, path: tuple[str, ...]) -> Mapping[str, _T]:

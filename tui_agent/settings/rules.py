@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Kind = Literal["text", "name", "url", "variable", "choice", "integer", "number", "switch", "list", "map"]
 """How a value is written and edited. `variable` is the name of an environment variable, `list` a list of texts,
@@ -36,8 +37,7 @@ class SettingsError(Exception):
         self.allowed = allowed
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What one setting may be, and when a change takes effect. `minimum` and `maximum` belong to what is allowed."""
 
     kind: Kind
@@ -82,8 +82,7 @@ class Rule:
                 return "a text"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """A setting, its place and its default.
 
     `key` is dotted: `compaction.auto`, or `profiles.*.model` where `*` is a name the user chose. A default of None is

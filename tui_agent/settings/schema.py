@@ -8,10 +8,12 @@ loaded, never changed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct, StructMeta, field
+from msgspec.structs import force_setattr
 
 from tui_agent.settings.rules import Kind, Rule, Setting, SettingsError
 
@@ -31,252 +33,196 @@ LEAST_WINDOW = 8_000
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
-def _rule(kind: Kind, help: str, **limits: Any) -> dict[str, Rule]:
-    return {"rule": Rule(kind, help, **limits)}
+class Part(Struct, frozen=True):
+    """What a field of a table may hold: a value that a rule allows, a table, or tables with names of the user's."""
+
+    default: Any
+    rule: Rule | None = None
+    table: type[Table] | None = None
+    named: bool = False
 
 
-def _table(kind: type) -> dict[str, type]:
-    return {"table": kind}
+class _TableMeta(StructMeta):
+    """Keeps in `parts` what the fields of a table may hold; their defaults stay where they are."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        parts = {key: value for key, value in namespace.items() if isinstance(value, Part)}
+        defaults = {key: part.default for key, part in parts.items()}
+        return super().__new__(cls, name, bases, {**namespace, **defaults, "parts": parts}, **options)
 
 
-def _tables(kind: type) -> dict[str, type]:
-    return {"tables": kind}
+class Table(Struct, frozen=True, metaclass=_TableMeta):
+    """A table of settings.toml."""
+
+    parts: ClassVar[Mapping[str, Part]]
 
 
-def _nothing() -> Mapping[str, Any]:
-    return _EMPTY
+def _rule(default: Any, kind: Kind, help: str, **limits: Any) -> Any:
+    return Part(default, Rule(kind, help, **limits))
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+def _table(kind: type[Table]) -> Any:
+    return Part(field(default_factory=kind), table=kind)
+
+
+def _tables(kind: type[Table]) -> Any:
+    return Part(_EMPTY, table=kind, named=True)
+
+
+class Profile(Table, frozen=True):
     """An endpoint and a model: what is asked, and how. `name` is its name in settings.toml."""
 
     name: str = ""
-    provider: Literal["anthropic", "demo"] = field(
-        default="anthropic",
-        metadata=_rule(
-            "choice",
-            "Who answers: an endpoint that speaks the Anthropic Messages API, or the offline demo model.",
-            choices=("anthropic", "demo"),
-            when="choice",
-        ),
+    provider: Literal["anthropic", "demo"] = _rule(
+        "anthropic",
+        "choice",
+        "Who answers: an endpoint that speaks the Anthropic Messages API, or the offline demo model.",
+        choices=("anthropic", "demo"),
+        when="choice",
     )
-    model: str = field(
-        default="",
-        metadata=_rule("text", "The model; left out: the newest that the endpoint lists.", when="choice"),
+    model: str = _rule("", "text", "The model; left out: the newest that the endpoint lists.", when="choice")
+    base_url: str = _rule(ANTHROPIC_URL, "url", "The endpoint's address, without /v1.", when="choice")
+    auth: Auth = _rule(
+        "bearer", "choice", "How the key is sent.", choices=("bearer", "x-api-key", "none"), when="choice"
     )
-    base_url: str = field(
-        default=ANTHROPIC_URL,
-        metadata=_rule("url", "The endpoint's address, without /v1.", when="choice"),
+    api_key_env: str = _rule(
+        "",
+        "variable",
+        f"The environment variable that holds the key; left out: {ANTHROPIC_KEY}, or none for other endpoints.",
+        when="choice",
     )
-    auth: Auth = field(
-        default="bearer",
-        metadata=_rule(
-            "choice", "How the key is sent.", choices=("bearer", "x-api-key", "none"), when="choice"
-        ),
+    context_window: int | None = _rule(
+        None,
+        "integer",
+        "The model's window; left out: asked from the endpoint.",
+        minimum=LEAST_WINDOW,
+        maximum=100_000_000,
+        unit="tokens",
+        when="choice",
     )
-    api_key_env: str = field(
-        default="",
-        metadata=_rule(
-            "variable",
-            f"The environment variable that holds the key; left out: {ANTHROPIC_KEY}, or none for other endpoints.",
-            when="choice",
-        ),
+    max_output_tokens: int | None = _rule(
+        None,
+        "integer",
+        "The longest answer; left out: asked from the endpoint.",
+        minimum=1,
+        maximum=1_000_000,
+        unit="tokens",
+        when="choice",
     )
-    context_window: int | None = field(
-        default=None,
-        metadata=_rule(
-            "integer",
-            "The model's window; left out: asked from the endpoint.",
-            minimum=LEAST_WINDOW,
-            maximum=100_000_000,
-            unit="tokens",
-            when="choice",
-        ),
-    )
-    max_output_tokens: int | None = field(
-        default=None,
-        metadata=_rule(
-            "integer",
-            "The longest answer; left out: asked from the endpoint.",
-            minimum=1,
-            maximum=1_000_000,
-            unit="tokens",
-            when="choice",
-        ),
-    )
-    thinking: Thinking = field(
-        default="off",
-        metadata=_rule(
-            "choice",
-            "How much the model may think before it answers.",
-            choices=LEVELS,
-            when="choice",
-        ),
+    thinking: Thinking = _rule(
+        "off", "choice", "How much the model may think before it answers.", choices=LEVELS, when="choice"
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(Table, frozen=True):
     """When and how a long context is shortened."""
 
-    trigger_ratio: float = field(
-        default=0.85,
-        metadata=_rule("number", "Compact when this part of the window is full.", minimum=0.1, maximum=0.99),
+    trigger_ratio: float = _rule(
+        0.85, "number", "Compact when this part of the window is full.", minimum=0.1, maximum=0.99
     )
-    reserved_tokens: int = field(
-        default=50_000,
-        metadata=_rule(
-            "integer",
-            "Compact when less than this is free (at most a quarter of a window under 200,000).",
-            minimum=0,
-            maximum=100_000_000,
-            unit="tokens",
-        ),
+    reserved_tokens: int = _rule(
+        50_000,
+        "integer",
+        "Compact when less than this is free (at most a quarter of a window under 200,000).",
+        minimum=0,
+        maximum=100_000_000,
+        unit="tokens",
     )
-    micro_ratio: float = field(
-        default=0.5,
-        metadata=_rule(
-            "number",
-            "Shorten old tool results when this part of the window is full.",
-            minimum=0.05,
-            maximum=0.99,
-        ),
+    micro_ratio: float = _rule(
+        0.5,
+        "number",
+        "Shorten old tool results when this part of the window is full.",
+        minimum=0.05,
+        maximum=0.99,
     )
-    strategy: str = field(
-        default="summary",
-        metadata=_rule("name", "How: summary, extractive, none, or an installed strategy's name."),
+    strategy: str = _rule(
+        "summary", "name", "How: summary, extractive, none, or an installed strategy's name."
     )
-    auto: bool = field(default=True, metadata=_rule("switch", "Compact without being asked."))
-    review: bool = field(default=False, metadata=_rule("switch", "Show the summary before it takes effect."))
-    fallback: Literal["ask", "extractive"] = field(
-        default="ask",
-        metadata=_rule(
-            "choice",
-            "When the strategy fails and nothing fits: ask (with -p, extractive), or extractive at once.",
-            choices=("ask", "extractive"),
-        ),
+    auto: bool = _rule(True, "switch", "Compact without being asked.")
+    review: bool = _rule(False, "switch", "Show the summary before it takes effect.")
+    fallback: Literal["ask", "extractive"] = _rule(
+        "ask",
+        "choice",
+        "When the strategy fails and nothing fits: ask (with -p, extractive), or extractive at once.",
+        choices=("ask", "extractive"),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Approvals:
+class Approvals(Table, frozen=True):
     """What tools may do without asking."""
 
-    allow: tuple[str, ...] = field(
-        default=(),
-        metadata=_rule(
-            "list", "Rules: a tool's name, or name:pattern such as bash:git status or bash:pnpm test*."
-        ),
+    allow: tuple[str, ...] = _rule(
+        (), "list", "Rules: a tool's name, or name:pattern such as bash:git status or bash:pnpm test*."
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Backups:
+class Backups(Table, frozen=True):
     """Which backups of a session's log are kept. By default all of them."""
 
-    keep: int | None = field(
-        default=None,
-        metadata=_rule(
-            "integer", "Keep at most this many backups a session, the newest.", minimum=1, maximum=1_000_000
-        ),
+    keep: int | None = _rule(
+        None, "integer", "Keep at most this many backups a session, the newest.", minimum=1, maximum=1_000_000
     )
-    max_bytes: int | None = field(
-        default=None,
-        metadata=_rule(
-            "integer",
-            "Keep at most this much of backups a session, the newest.",
-            minimum=1,
-            maximum=2**50,
-            unit="bytes",
-        ),
+    max_bytes: int | None = _rule(
+        None,
+        "integer",
+        "Keep at most this much of backups a session, the newest.",
+        minimum=1,
+        maximum=2**50,
+        unit="bytes",
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Table, frozen=True):
     """Commands of the user that run at certain moments, with JSON on their standard input."""
 
-    pre_compact: str = field(
-        default="",
-        metadata=_rule("text", "A command that runs before a compaction; exit code 2 prevents it."),
-    )
-    post_compact: str = field(default="", metadata=_rule("text", "A command that runs after a compaction."))
+    pre_compact: str = _rule("", "text", "A command that runs before a compaction; exit code 2 prevents it.")
+    post_compact: str = _rule("", "text", "A command that runs after a compaction.")
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Table, frozen=True):
     """How the program uses the terminal."""
 
-    keyboard: Literal["auto", "kitty", "legacy"] = field(
-        default="auto",
-        metadata=_rule(
-            "choice",
-            "How keys are asked for: every way, the kitty protocol alone, or without it (some input methods).",
-            choices=("auto", "kitty", "legacy"),
-            when="start",
-        ),
+    keyboard: Literal["auto", "kitty", "legacy"] = _rule(
+        "auto",
+        "choice",
+        "How keys are asked for: every way, the kitty protocol alone, or without it (some input methods).",
+        choices=("auto", "kitty", "legacy"),
+        when="start",
     )
-    bell: bool = field(
-        default=True,
-        metadata=_rule(
-            "switch",
-            "Ring when a card waits or a long turn is done and no key came for 15 seconds.",
-            when="now",
-        ),
+    bell: bool = _rule(
+        True,
+        "switch",
+        "Ring when a card waits or a long turn is done and no key came for 15 seconds.",
+        when="now",
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Table, frozen=True):
     """What a model costs, in US dollars per million tokens."""
 
-    input: float = field(
-        default=0.0, metadata=_rule("number", "Input.", minimum=0, maximum=1e6, unit="$ per million tokens")
+    input: float = _rule(0.0, "number", "Input.", minimum=0, maximum=1e6, unit="$ per million tokens")
+    output: float = _rule(0.0, "number", "Output.", minimum=0, maximum=1e6, unit="$ per million tokens")
+    cache_read: float = _rule(
+        0.0, "number", "Input read from the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
     )
-    output: float = field(
-        default=0.0, metadata=_rule("number", "Output.", minimum=0, maximum=1e6, unit="$ per million tokens")
-    )
-    cache_read: float = field(
-        default=0.0,
-        metadata=_rule(
-            "number", "Input read from the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
-        ),
-    )
-    cache_write: float = field(
-        default=0.0,
-        metadata=_rule(
-            "number", "Input written to the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
-        ),
+    cache_write: float = _rule(
+        0.0, "number", "Input written to the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
     )
 
 
-@dataclass(frozen=True, slots=True)
-class KnowledgeBase:
+class KnowledgeBase(Table, frozen=True):
     """A place to look things up."""
 
-    kind: str = field(
-        default="markdown",
-        metadata=_rule("name", "What it is: markdown, sqlite_fts or another engine's name."),
-    )
-    path: str = field(default="", metadata=_rule("text", "The folder or file it lies in."))
-    endpoint: str = field(default="", metadata=_rule("text", "The address of its server."))
-    api_key_env: str = field(
-        default="", metadata=_rule("variable", "The environment variable that holds its server's key.")
-    )
-    profile_aliases: tuple[str, ...] = field(
-        default=(), metadata=_rule("list", "The profiles that use it; left out: all.")
-    )
-    max_results: int = field(
-        default=5, metadata=_rule("integer", "The most hits a question brings.", minimum=1, maximum=100)
-    )
-    min_score: float = field(
-        default=0.0, metadata=_rule("number", "Hits below this score are left out.", minimum=0, maximum=1e6)
-    )
+    kind: str = _rule("markdown", "name", "What it is: markdown, sqlite_fts or another engine's name.")
+    path: str = _rule("", "text", "The folder or file it lies in.")
+    endpoint: str = _rule("", "text", "The address of its server.")
+    api_key_env: str = _rule("", "variable", "The environment variable that holds its server's key.")
+    profile_aliases: tuple[str, ...] = _rule((), "list", "The profiles that use it; left out: all.")
+    max_results: int = _rule(5, "integer", "The most hits a question brings.", minimum=1, maximum=100)
+    min_score: float = _rule(0.0, "number", "Hits below this score are left out.", minimum=0, maximum=1e6)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Table, frozen=True):
     """settings.toml, checked, with defaults for what it leaves out.
 
     `profiles` always holds the built-in ones, `claude` and `demo`, unless the file defines them otherwise. `unknown`
@@ -284,61 +230,48 @@ class Settings:
     `file` is where it was read from, whether that file exists or not.
     """
 
-    profile: str = field(default="claude", metadata=_rule("name", "The profile that a session starts with."))
-    durability: Durability = field(
-        default="step",
-        metadata=_rule(
-            "choice",
-            "When the log is forced to the disk: at each step of a turn, at each record, or never.",
-            choices=("step", "record", "off"),
-        ),
+    profile: str = _rule("claude", "name", "The profile that a session starts with.")
+    durability: Durability = _rule(
+        "step",
+        "choice",
+        "When the log is forced to the disk: at each step of a turn, at each record, or never.",
+        choices=("step", "record", "off"),
     )
-    theme: str = field(
-        default="auto",
-        metadata=_rule(
-            "name",
-            "auto (light or dark as the terminal is), light, dark, ansi, or a theme of your own (themes/NAME.toml).",
-            when="now",
-        ),
+    theme: str = _rule(
+        "auto",
+        "name",
+        "auto (light or dark as the terminal is), light, dark, ansi, or a theme of your own (themes/NAME.toml).",
+        when="now",
     )
-    glyphs: Signs = field(
-        default="unicode",
-        metadata=_rule(
-            "choice",
-            "The signs and lines of the screen; ascii for fonts and terminals that lack others.",
-            choices=("unicode", "ascii"),
-            when="now",
-        ),
+    glyphs: Signs = _rule(
+        "unicode",
+        "choice",
+        "The signs and lines of the screen; ascii for fonts and terminals that lack others.",
+        choices=("unicode", "ascii"),
+        when="now",
     )
-    motion: Motion = field(
-        default="full",
-        metadata=_rule(
-            "choice",
-            "Whether anything on the screen may move by itself; reduced: no animation, no smooth scrolling.",
-            choices=("full", "reduced"),
-            when="now",
-        ),
+    motion: Motion = _rule(
+        "full",
+        "choice",
+        "Whether anything on the screen may move by itself; reduced: no animation, no smooth scrolling.",
+        choices=("full", "reduced"),
+        when="now",
     )
-    profiles: Mapping[str, Profile] = field(default_factory=_nothing, metadata=_tables(Profile))
-    compaction: Compaction = field(default_factory=Compaction, metadata=_table(Compaction))
-    approvals: Approvals = field(default_factory=Approvals, metadata=_table(Approvals))
-    keys: Mapping[str, str] = field(
-        default_factory=_nothing,
-        metadata=_rule("map", 'Keys by action, such as compact = "f5".', when="now"),
-    )
-    terminal: Terminal = field(default_factory=Terminal, metadata=_table(Terminal))
-    backups: Backups = field(default_factory=Backups, metadata=_table(Backups))
-    hooks: Hooks = field(default_factory=Hooks, metadata=_table(Hooks))
-    prices: Mapping[str, Price] = field(default_factory=_nothing, metadata=_tables(Price))
-    knowledge_bases: Mapping[str, KnowledgeBase] = field(
-        default_factory=_nothing, metadata=_tables(KnowledgeBase)
-    )
-    unknown: Mapping[str, Any] = field(default_factory=_nothing)
+    profiles: Mapping[str, Profile] = _tables(Profile)
+    compaction: Compaction = _table(Compaction)
+    approvals: Approvals = _table(Approvals)
+    keys: Mapping[str, str] = _rule(_EMPTY, "map", 'Keys by action, such as compact = "f5".', when="now")
+    terminal: Terminal = _table(Terminal)
+    backups: Backups = _table(Backups)
+    hooks: Hooks = _table(Hooks)
+    prices: Mapping[str, Price] = _tables(Price)
+    knowledge_bases: Mapping[str, KnowledgeBase] = _tables(KnowledgeBase)
+    unknown: Mapping[str, Any] = _EMPTY
     notices: tuple[str, ...] = ()
     file: Path | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "profiles", MappingProxyType({**builtin_profiles(), **self.profiles}))
+        force_setattr(self, "profiles", MappingProxyType({**builtin_profiles(), **self.profiles}))
 
     def find_profile(self, name: str | None = None) -> Profile:
         """The profile of that name, by default the one settings choose.
@@ -364,16 +297,12 @@ def builtin_profiles() -> dict[str, Profile]:
     }
 
 
-def _walk(kind: type, prefix: str) -> Iterator[Setting]:
-    for item in fields(kind):
-        meta = item.metadata
-        if "rule" in meta:
-            default = _EMPTY if item.default is MISSING else item.default
-            yield Setting(prefix + item.name, meta["rule"], default)
-        elif "table" in meta:
-            yield from _walk(meta["table"], f"{prefix}{item.name}.")
-        elif "tables" in meta:
-            yield from _walk(meta["tables"], f"{prefix}{item.name}.*.")
+def _walk(kind: type[Table], prefix: str) -> Iterator[Setting]:
+    for name, part in kind.parts.items():
+        if part.rule is not None:
+            yield Setting(prefix + name, part.rule, part.default)
+        elif part.table is not None:
+            yield from _walk(part.table, f"{prefix}{name}.*." if part.named else f"{prefix}{name}.")
 
 
 SETTINGS: tuple[Setting, ...] = tuple(_walk(Settings, ""))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tui_agent.context import Backup, Checkpoint, Context
     from tui_agent.messages.blocks import Block, Message
 
 
-@dataclass(frozen=True, slots=True)
-class Travelled:
+class Travelled(Struct, frozen=True):
     """Where a travel led. `backup` names the file that holds what was before.
 
     `words` and `images` are for the composer.

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _MOST_CHARACTERS = 10_000
 
@@ -62,8 +63,7 @@ class NotPlain(Exception):
     """The command holds something a rule cannot judge; the message names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One simple command: its words as written (quotes kept), and as the shell would give them to the program."""
 
     words: tuple[str, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _CONTEXT_LINES = 3
 
@@ -12,8 +13,7 @@ _MOST_COMPARED = 4_000_000
 """Lines removed times lines added up to which they are compared line by line; beyond, all are shown as replaced."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Struct, frozen=True):
     """A unified diff (empty if nothing changed) and how many lines it adds and removes."""
 
     text: str

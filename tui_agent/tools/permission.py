@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from tui_agent.tools.commandline import NotPlain, split
 from tui_agent.workspace import guard
@@ -28,8 +29,7 @@ Scope = Literal["settings", "session"]
 _RULE = re.compile(r"(?P<tool>[A-Za-z_][A-Za-z0-9_.-]*)(?::(?P<pattern>.+))?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule, taken apart. `exact` is the text that a pattern without stars names, `regex` what it matches."""
 
     text: str

@@ -10,9 +10,10 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from tui_agent.process import ProcessError, Result, run
 from tui_agent.tools.arguments import Arguments, Places, is_outside, reason, title_of
@@ -207,8 +208,7 @@ class Grep:
         return Search(search.pattern, folder, file, search.glob, search.ignore_case, search.context)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     path: str
     number: int
     is_match: bool

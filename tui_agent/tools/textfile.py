@@ -10,8 +10,9 @@ import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui_agent.tools.arguments import reason
 from tui_agent.tools.tool import ToolError
@@ -31,16 +32,14 @@ writing = threading.Lock()
 """Held from the last look at a file until it is replaced, so that two calls cannot overwrite each other's change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The bytes of a file, and what the system said of it when they were read."""
 
     data: bytes
     status: os.stat_result
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A file's text. Bytes that are not of its encoding are kept (as `surrogateescape` does)."""
 
     text: str

@@ -6,9 +6,10 @@ Tools say what they need and never ask: rules or a person decide before `call` r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
@@ -21,8 +22,7 @@ class ToolError(Exception):
     """The call failed in a way the model should read and react to; the message becomes the error result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """What a call would do, said before it does it.
 
     `kind`: `none` (harmless), `read`, `write` or `run`. `title` is the main argument for one line of the screen.
@@ -45,8 +45,7 @@ class Need:
     editable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """What a call gave.
 
     `content` goes to the model: text, or blocks where there are images (image blocks carry
@@ -62,8 +61,7 @@ class Output:
     error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool_use of a reply. `malformed` is the raw text of arguments that were not a JSON object.
 
     `cut` says why a call that the output limit may have cut in two must not run.

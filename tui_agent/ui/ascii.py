@@ -58,7 +58,7 @@ def _table() -> dict[int, str]:
 
 
 def _own() -> Iterator[tuple[int, str]]:
-    for name in UNICODE.__slots__:
+    for name in UNICODE.__struct_fields__:
         for sign, plain in zip(getattr(UNICODE, name), getattr(ASCII, name), strict=True):
             if not sign.isascii():
                 yield ord(sign), plain

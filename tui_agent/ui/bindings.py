@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct, field
 from textual.binding import Binding
 
 LEADER = "leader"
@@ -20,8 +20,7 @@ LEADER = "leader"
 Group = Literal["Writing", "Chat", "Going back", "Places", "Cards", "Program"]
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """One thing a key does.
 
     `words` stand in the footer and the palette, `help` in the help. `letter` is pressed after the leader key,
@@ -395,8 +394,7 @@ def short(key: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """The keys in force. `problems` say what in `[keys]` could not be used, one sentence each."""
 
     direct: Mapping[str, tuple[str, ...]]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from tui_agent.ui.bindings import ACTIONS, BY_ID, LEADER, LETTER_OF, SIGN_NAMES, Keys
 
@@ -56,8 +57,7 @@ class _Letter(NamedTuple):
     letter: str
 
 
-@dataclass(slots=True)
-class _Wish:
+class _Wish(Struct):
     """What `[keys]` asks for one action, as far as it can be read."""
 
     direct: list[str] = field(default_factory=list)

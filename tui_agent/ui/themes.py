@@ -9,8 +9,8 @@ terminal set to a Chinese, Japanese or Korean locale does not show them two cell
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from textual.theme import Theme
 
 DARK_NAME = "tui-agent-dark"
@@ -199,8 +199,7 @@ def textual_themes(known: Iterable[str]) -> list[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """The signs of the screen, each one cell wide.
 
     `closed`, `opened`: a folded and an unfolded block; `rule`, `bar`: a horizontal and a vertical line; `prompt`:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
@@ -27,8 +28,7 @@ _CLASSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     regex: str
     ignores: bool
     folders_only: bool

@@ -7,15 +7,15 @@ import os
 import stat
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _SETTLED_NS = 2_000_000_000
 """A file whose time stamp is this much older than the look at it cannot have changed again within the same tick."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     digest: bytes
     signature: tuple[int, int, int] | None
     """Size, inode and time of change in nanoseconds; None while they cannot be trusted."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
@@ -23,8 +24,7 @@ SIGN = re.compile(r"\[(?:Pasted #\d+, [\d,]+ (?:lines|characters)|Image #\d+)\]"
 _NUMBER = re.compile(r"#(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """Words as they stand in the composer, and what their signs stand for."""
 
     text: str = ""

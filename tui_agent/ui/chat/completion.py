@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
@@ -27,8 +28,7 @@ _FILE_WORD = re.compile(r'(?:^|(?<=[\s(]))@(?:"([^"]*)|([^\s"]*))\Z')
 _COMMAND = re.compile(r"/([^\s/]+)\s(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """One completion: what replaces the word, how it is shown, one line of help.
 
     `whole`: nothing need follow it. `names` are all the words that mean it already. `prompt` is what it brings
@@ -43,8 +43,7 @@ class Candidate:
     prompt: Prompt | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """The word being completed: its kind, what was typed of it, and how many characters before the cursor it has.
 
     An `argument` belongs to a `command`; `sent`: the words looked for in what was sent before.

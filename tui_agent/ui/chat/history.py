@@ -11,9 +11,10 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from tui_agent.ui.chat.attachments import Prompt, from_json, joined, received, to_json
 
@@ -136,8 +137,7 @@ def _line(prompt: Prompt) -> bytes:
     return json.dumps(to_json(prompt)).encode() + b"\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """Unsent words, and the prompts that waited when the program ended."""
 
     prompt: Prompt = field(default_factory=Prompt)
