@@ -10,7 +10,7 @@ from tui_agent.commands import CommandError
 from tui_agent.ui import bindings
 from tui_agent.ui.chat.completion import Completion
 from tui_agent.ui.chat.composer import Composer
-from tui_agent.ui.chat.keyed import Keyed
+from tui_agent.ui.chat.keyed import Floor
 from tui_agent.ui.commands import ACTION_OF, Offer, listed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PALETTE: tuple[bindings.Group, ...] = ("Going back", "Places", "Cards", "Chat",
 _NOT_YET = "the session is not open yet"
 
 
-class Asking(Keyed):
+class Asking(Floor):
     """A screen that carries out commands of its session."""
 
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:

@@ -141,3 +141,10 @@ class Keyed(Screen[None]):
 
     def _redraw(self) -> None:
         self.app.refresh(repaint=True, layout=True)
+
+
+if TYPE_CHECKING:
+    Floor = Keyed
+else:
+    # a class of Textual's gathers keys, looks and reactives of all below it, at the start: once is enough
+    Floor = object

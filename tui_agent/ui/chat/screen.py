@@ -34,6 +34,7 @@ from tui_agent.ui.bindings import LEADER
 from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.hearing import Hearing
+from tui_agent.ui.chat.keyed import Keyed
 from tui_agent.ui.chat.todo import Todo
 from tui_agent.ui.chat.writing import Writing
 from tui_agent.ui.terminal import on_another_machine
@@ -61,7 +62,7 @@ _OPENING = "opening"
 _WAYS, _NOTHING = "ways", "nothing"
 
 
-class ChatScreen(Writing):
+class ChatScreen(Writing, Keyed):
     """The one screen of a conversation."""
 
     AUTO_FOCUS = "#composer"
