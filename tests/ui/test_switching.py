@@ -298,6 +298,15 @@ async def test_deleting_the_open_session_begins_a_new_one_and_can_be_undone(tmp_
         await made.until(lambda: not Catalog().deleted())
 
 
+async def test_an_open_session_that_another_program_writes_is_not_left_to_delete_it(tmp_path: Path) -> None:
+    async with house(tmp_path) as (made, opener):
+        made.session.read_only = "process 4711 writes it"
+        await made.type("/delete")
+        await made.press("escape", "enter")
+        await made.until(lambda: "nothing is deleted" in made.text)
+        assert (len(opener.wanted), made.session.closed) == (1, False)
+
+
 async def test_quitting_while_the_next_session_opens_closes_the_old_one(tmp_path: Path) -> None:
     async with house(tmp_path) as (made, opener):
         opener.let.clear()

@@ -176,7 +176,11 @@ class Switching(Desk):
     def _delete_open(self, _: str = "") -> None:
         """Move the open session into the trash and begin a new one."""
         session = self.session
-        if session is not None:
+        if session is not None and session.read_only:
+            self._chat.say(
+                "nothing is deleted: another program has this session open; close it there", "warning"
+            )
+        elif session is not None:
             then = partial(self._delete, session.id)
             self._go(Step(replace(self.wanted, resume=None), _NEW, then))
 
