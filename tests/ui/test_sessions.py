@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import session as on_disk
-from tests.support.hostile import TEXTS
+from tests.support.hostile import TEXTS, acts
 from tests.ui.stage import Stage, stage
 from tui_agent.context.lease import Lease
 from tui_agent.sessions.catalog import Catalog, Entry
@@ -214,11 +214,12 @@ async def test_hundreds_open_at_once_and_are_all_there(tmp_path: Path) -> None:
 
 async def test_hostile_titles_and_words_are_shown_literally(tmp_path: Path) -> None:
     place = shop(tmp_path)
-    for number, text in enumerate(TEXTS.values()):
-        session = on_disk(place, text or "-", age=number)
+    dangerous = [text for text in TEXTS.values() if acts(text)]
+    for number, text in enumerate(dangerous):
+        session = on_disk(place, text, age=number)
         session.save_meta(title=text[:200])
     async with listing(tmp_path, (120, 36)) as made:
-        for _ in range(len(TEXTS)):
+        for _ in dangerous:
             assert not set(made.text) & {chr(c) for c in [*range(10), *range(11, 32), 127, *range(128, 160)]}
             await made.press("down")
             await made.settle()

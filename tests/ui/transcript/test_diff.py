@@ -6,7 +6,7 @@ import difflib
 
 import pytest
 
-from tests.support.hostile import TEXTS, acts
+from tests.support.hostile import SMALL, TEXTS, acts
 from tui_agent.ui.transcript import diff
 from tui_agent.ui.transcript.diff import DiffLine
 
@@ -54,9 +54,10 @@ def test_a_diff_whose_middle_was_left_out_has_no_wrong_numbers() -> None:
 FRAMES = ["{}", "+++ {}\n@@ -1 +1 @@\n-{}\n+{}", "@@ -{} +{} @@ {}", "@@ -1,9 +1,9 @@\n {}"]
 
 
+@pytest.mark.parametrize("texts", [SMALL, pytest.param(TEXTS, marks=pytest.mark.slow)], ids=["small", "all"])
 @pytest.mark.parametrize("frame", FRAMES)
-def test_hostile_text_is_a_diff_or_notes_and_never_acts(frame: str) -> None:
-    for name, hostile in TEXTS.items():
+def test_hostile_text_is_a_diff_or_notes_and_never_acts(frame: str, texts: dict[str, str]) -> None:
+    for name, hostile in texts.items():
         read = diff.read(frame.replace("{}", hostile))
         for line in diff.lines(read, digits=diff.digits(read)):
             assert not acts(line.first.plain + line.content.plain, allowed=""), name

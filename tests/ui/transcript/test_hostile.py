@@ -35,9 +35,9 @@ from tui_agent.messages.blocks import Message, text_block
 
 SHARES = 4
 """Tests the texts are shared out to."""
-LONGEST = 8000
+LONGEST = 2000
 """Characters of a text; the layout's tests have longer ones."""
-PAGES = 6
+PAGES = 3
 """Pages looked at of one text."""
 OUTCOMES = ("ok", "error", "denied", "cancelled")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.content import Content
 
-from tests.support.hostile import TEXTS, acts
+from tests.support.hostile import SMALL, TEXTS, acts
 from tests.ui.transcript.host import running
 from tui_agent.events import ReplyEnded, TextDelta
 from tui_agent.ui.themes import ASCII
@@ -144,9 +144,10 @@ def test_columns_fit_and_the_widest_give_first(widths: list[int]) -> None:
 FRAMES = ["{}", "- {}", "> {}", "`{}`", "# {}", "| {} |\n|--|\n| {} |", "```\n{}\n```", "[{}]({})"]
 
 
+@pytest.mark.parametrize("texts", [SMALL, pytest.param(TEXTS, marks=pytest.mark.slow)], ids=["small", "all"])
 @pytest.mark.parametrize("frame", FRAMES)
-def test_hostile_text_in_any_construct_shows_and_never_acts(frame: str) -> None:
-    for name, hostile in TEXTS.items():
+def test_hostile_text_in_any_construct_shows_and_never_acts(frame: str, texts: dict[str, str]) -> None:
+    for name, hostile in texts.items():
         for line in lines(frame.replace("{}", hostile), 40):
             assert not acts(line.first.plain + line.rest.plain + line.content.plain, allowed=""), name
             for span in line.content.spans:
