@@ -207,3 +207,25 @@ def test_an_editor_that_is_open_while_an_answer_streams_loses_nothing(
     assert said[-1]["content"][0]["text"] == "".join(answer)
     drafts = [json.loads(path.read_text()) for path in home.rglob("draft.json")]
     assert [draft["draft"] for draft in drafts] == ["my draft\nedited"]
+
+
+@pytest.mark.parametrize("ending", ["the terminal is closed", "somebody ends the program"])
+def test_what_was_saved_in_the_editor_is_the_draft_when_all_ends_before_the_editor(
+    ending: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shop := tmp_path / "shop").mkdir()
+    os.mkfifo(pipe := tmp_path / "pipe")
+    saved = tmp_path / "saved"
+    script = f'printf "written at length" > "$1"; touch {saved}; cat {pipe}'
+    monkeypatch.setenv("VISUAL", str(program(tmp_path, "ed", script)))
+    with terminal.run("--demo", ".", cwd=shop, controls=True) as run:
+        run.until(b"ready")
+        run.press(b"my draft\x07")
+        wait(saved.exists, "what the editor saved")
+        if ending == "the terminal is closed":
+            run.hang_up()
+        else:
+            run.process.terminate()
+        assert run.process.wait(PATIENCE)
+    drafts = [json.loads(path.read_text()) for path in home.rglob("draft.json")]
+    assert [draft["draft"] for draft in drafts] == ["written at length"]

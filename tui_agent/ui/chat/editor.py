@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,19 +46,20 @@ def editor() -> list[str]:
     raise NotEdited("there is no editor: set $VISUAL or $EDITOR to one")
 
 
-async def edited(app: App[Any], text: str) -> str:
-    """What becomes of the text in the editor. The app's own work goes on meanwhile.
+async def edited(app: App[Any], text: str, began: Callable[[Path], None]) -> str:
+    """What becomes of the text in the editor; `began` is told its file. The app's own work goes on meanwhile.
 
     Raises:
         NotEdited: there is no editor, it failed, or what it left cannot be read.
     """
     command = editor()
     path = await asyncio.to_thread(_write, text)
+    began(path)
     try:
         code = await run_outside(app, [*command, str(path)])
         if code:
             raise NotEdited(f"{command[0]} ended with {code}: the words stay as they were")
-        return await asyncio.to_thread(_read, path)
+        return await asyncio.to_thread(saved, path)
     except SuspendNotSupported as error:
         raise NotEdited("this terminal cannot be given to an editor") from error
     except OSError as error:
@@ -73,7 +75,8 @@ def _write(text: str) -> Path:
     return path
 
 
-def _read(path: Path) -> str:
+def saved(path: Path) -> str:
+    """What the editor has written into its file so far."""
     text = path.read_bytes().decode("utf-8", "replace")
     return text.replace("\r\n", "\n").rstrip("\n")
 

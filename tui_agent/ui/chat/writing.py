@@ -6,6 +6,7 @@ Prompts go to the session one after the other. Until it is attached they wait, a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
@@ -55,6 +56,8 @@ class Writing(Ladders):
         self._given = Prompt()
         """What going back put into the composer."""
         self._sending = asyncio.Lock()
+        self._outside: Path | None = None
+        """The file in which an editor has the draft."""
         self.acts |= {"search_sent": self._search_sent, "editor": self._edit_outside}
 
     # --- the session comes
@@ -243,16 +246,21 @@ class Writing(Ladders):
         composer.leave_search()
         before = composer.prompt
         try:
-            text = await editor.edited(self.app, before.unfolded)
+            text = await editor.edited(self.app, before.unfolded, self._edits_in)
         except editor.NotEdited as reason:
             self.say(str(reason), "warning")
             return
+        finally:
+            self._edits_in(None)
         now = composer.prompt
         if now != before:
             composer.past.add(now)
             self.say("what came into the composer meanwhile: Up brings it back")
         composer.show(before.rewritten(text))
         self.set_focus(composer)
+
+    def _edits_in(self, path: Path | None) -> None:
+        self._outside = path
 
     # --- the draft on disk
 
@@ -270,7 +278,19 @@ class Writing(Ladders):
         if self._keep is not None:
             past = self.composer.past
             waiting = tuple(past.folded(p.text, p.images) for p in self.queue_line.prompts)
-            await self._keep.draft(Draft(self.composer.draft, waiting))
+            await self._keep.draft(Draft(self._draft(), waiting))
+
+    def _draft(self) -> Prompt:
+        """What is being written; in an editor, what was saved there: the program may end before it does."""
+        draft = self.composer.draft
+        if self._outside is None:
+            return draft
+        from tui_agent.ui.chat import editor
+
+        text = ""
+        with contextlib.suppress(OSError):
+            text = editor.saved(self._outside)  # not in a thread: the editor's end takes the file away
+        return draft.rewritten(text) if text.strip() else draft  # an empty one may be about to be written
 
     def _fit(self) -> None:
         """Share the rows out again."""
