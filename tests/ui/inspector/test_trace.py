@@ -101,8 +101,19 @@ def test_a_line_that_is_no_event_is_shown_as_it_is(line: bytes) -> None:
         ),
         (
             {"event": "answered", "question": "q1", "answer": {"verdict": "once", "note": ""}},
-            "question q1, verdict once",
+            "q1: once",
         ),
+        (
+            {"event": "answered", "question": "q2", "answer": {"verdict": "no", "note": 12}},
+            "q2: no, with words",
+        ),
+        (
+            {"event": "asked", "question": {"id": "q1", "kind": "approval", "tool": "bash", "title": 17}},
+            "q1: approval of bash",
+        ),
+        ({"event": "asked", "question": "q3"}, "question q3"),
+        ({"event": "tool_started", "tool": "bash", "title": 0}, "bash"),
+        ({"event": "tool_started", "tool": "bash", "title": 9}, "bash: arguments accepted"),
         ({"event": "notice", "text": 12, "level": "warning", "source": ""}, "text of 12, level warning"),
         ({"event": "usage_reported"}, "? tokens: new ?, cache read ?, written ?, answer ?"),
     ],

@@ -56,11 +56,18 @@ def told(event: Mapping[str, Any]) -> str:
             partial = ", partial" if event.get("partial") else ""
             return f"{event.get('stop_reason')}{partial}, {_number(event.get('text'))} characters"
         case "tool_started":
-            return f"{event.get('tool')}"
+            accepted = ": arguments accepted" if event.get("title") else ""
+            return f"{event.get('tool')}{accepted}"
         case "tool_ended":
             size = event.get("size")
             amount = words.size(size) if isinstance(size, int) else "?"
             return f"{event.get('tool')} {event.get('outcome')}, {amount}, {_seconds(event.get('seconds'))}"
+        case "asked" if isinstance(question := event.get("question"), Mapping):
+            about = f" of {question['tool']}" if question.get("tool") else ""
+            return f"{question.get('id')}: {question.get('kind')}{about}"
+        case "answered" if isinstance(answer := event.get("answer"), Mapping):
+            noted = ", with words" if answer.get("note") else ""
+            return f"{event.get('question')}: {answer.get('verdict')}{noted}"
         case "appended":
             return f"{event.get('role')} in line {_number(event.get('line'))}"
         case "rotated":
@@ -168,7 +175,7 @@ class Events(Tab):
         self._sums(self._trace)
 
     def _sums(self, trace: Trace) -> None:
-        count = f"{len(self._lines):,} events"
+        count = f"{len(self._lines):,} event{'' if len(self._lines) == 1 else 's'}"
         self.say(Content(f"the last {count}; all of them: {trace.path.name}" if trace.earlier else count))
 
     def _identity(self, index: int) -> int:
