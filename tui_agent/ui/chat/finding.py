@@ -1,11 +1,7 @@
 """Finding one's way in the transcript: words, turns, the output of a call, all of it in a pager.
 
-    FindBar          one row above the composer, while words are looked for
-      FindInput      the words; Enter or Down: the next hit, shift+Enter or Up: the one before; Tab: n and N in the chat
-      .said          which hit of how many
-
-The search goes through the log a slice at a time beside the keys, and goes on while the log grows. `Finding` is the
-floor of the chat screen that does it.
+The words stand in a `FindBar` above the composer. The search goes through the log a slice at a time beside the keys,
+and goes on while the log grows. `Finding` is the floor of the chat screen that does it.
 """
 
 from __future__ import annotations
@@ -14,15 +10,9 @@ import asyncio
 import os
 import shlex
 import shutil
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
-
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
-from textual.message import Message
-from textual.widgets import Input, Static
+from typing import TYPE_CHECKING
 
 from tui_agent.ui import footer
 from tui_agent.ui.chat.places import Places
@@ -30,68 +20,13 @@ from tui_agent.ui.chat.places import Places
 if TYPE_CHECKING:
     from tui_agent.events import Emit
     from tui_agent.ui import bindings
+    from tui_agent.ui.chat.find_bar import FindBar
     from tui_agent.ui.transcript.search import Hit, Search
     from tui_agent.ui.transcript.view import Transcript
 
 _TELL_S = 0.1
 """Seconds between two reports of a search that goes on."""
 _PAGER = ("less", "-R")
-
-
-class FindInput(Input):
-    """The words that are looked for."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,down", "step(1)", show=False),
-        Binding("shift+enter,alt+enter,up", "step(-1)", show=False),
-        Binding("tab", "screen.focus_chat", show=False),
-    ]
-
-    def __init__(self) -> None:
-        super().__init__(placeholder="words to find", compact=True, id="find-words")
-        self.cursor_blink = False
-
-    def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """After the leader key a letter is no text."""
-        return not getattr(self.screen, "leading", False) and super().check_consume_key(key, character)
-
-    def action_step(self, by: int) -> None:
-        """Go to the next hit or the one before."""
-        self.post_message(FindBar.Stepped(by))
-
-
-class FindBar(Horizontal):
-    """One row: the words, and what was found."""
-
-    @dataclass
-    class Edited(Message):
-        """Other words are looked for."""
-
-        words: str
-
-    @dataclass
-    class Stepped(Message):
-        """The next hit (1) or the one before (-1) is wanted."""
-
-        by: int
-
-    def __init__(self) -> None:
-        self.words = FindInput()
-        self._said = Static(classes="said", markup=False)
-        super().__init__(Static("find", classes="label", markup=False), self.words, self._said, id="find")
-
-    def say(self, text: str) -> None:
-        """Say what was found."""
-        self._said.update(text)
-
-    @property
-    def said(self) -> str:
-        """What was found, in words."""
-        return str(self._said.content)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.post_message(self.Edited(event.value))
 
 
 class Finding(Places):
@@ -133,6 +68,8 @@ class Finding(Places):
             self.work(self._find_instead_of_panel(words), "find")
             return
         if self.find_bar is None:
+            from tui_agent.ui.chat.find_bar import FindBar  # not needed before the first frame
+
             self.find_bar = FindBar()
             self._from = self._top()
             self.query_one("#chat").mount(self.find_bar, before="#prompt")
