@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
 from textual.content import Content
-from textual.widgets import Input
+from textual.widgets import Input, LoadingIndicator
 
 from tui_agent import literal
 from tui_agent.ui.over import PLACE_KEYS, Place
@@ -75,3 +75,7 @@ class Finder(CommandPalette, Place):
         self.query_one(SearchIcon).icon = ">"
         # nothing is drawn while nothing happens
         self.query_one(Input).cursor_blink = False
+        self.call_after_refresh(self._still)
+
+    def _still(self) -> None:
+        self.query_one(LoadingIndicator).auto_refresh = None
