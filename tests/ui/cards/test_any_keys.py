@@ -111,8 +111,9 @@ async def _step(book: Book, what: str, argument: str) -> None:
             if made.app.focused is card:
                 book.count(letter_of(argument))
             before = book.texts().count(argument)
+            over = made.chat.jump is not None  # a list: letters are no words there
             await clock.type(made, argument, every=0)
-            assert book.texts().count(argument) > before, f"{argument!r} is lost\n{made.text}"
+            assert over or book.texts().count(argument) > before, f"{argument!r} is lost\n{made.text}"
         case "press":
             if made.chat.dock.has_keys and argument == "enter":
                 book.count("\n")
