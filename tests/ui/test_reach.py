@@ -1,112 +1,195 @@
-"""Every action, from every place, by key and by mouse."""
+"""Every action, from every place, by key, by click and by the palette."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from textual.keys import _character_to_key
 
+from tests.ui.spots import EVERY, ON_CHAT, OVER, at
 from tests.ui.stage import Stage, stage
-from tui_agent.ui.bindings import ACTIONS, BY_ID
+from tui_agent.ui.bindings import ACTIONS, BY_ID, LEADER, SIGN_NAMES
+from tui_agent.ui.footer import MOST
+from tui_agent.ui.over import Place
 from tui_agent.ui.remap import resolve
 
 SIZE = (120, 36)
 KEYS = resolve({})
+OFFERED = [action.id for action in ACTIONS if not action.fixed and action.id != LEADER]
+"""Every action that has a key of its own."""
+
+_CLOSES = "the key that opens it closes it"
+NOT_OFFERED = {(place, spot.own): _CLOSES for place, spot in OVER.items() if KEYS.direct[spot.own]}
+"""(place, action) -> why its key does something else there. All other pairs have to work, and these must not."""
+
+NOT_LISTED = {"tour": "its letter ends the tour, and is listed only while there is one"}
+"""action -> why its letter cannot be clicked at other places than the one that is called as it is."""
+
+CLICKED = ("composer", "card", "filter of records")
+"""Places from which every letter is clicked; from the others every fifth, another fifth from each."""
 
 
-async def _composer(made: Stage) -> None:
-    await made.settle()
+def _record(made: Stage) -> list[str]:
+    """Have the actions only say that they were reached."""
+    done: list[str] = []
+
+    async def leave() -> None:
+        done.append("quit")
+
+    for name in made.chat.acts:
+        if name != LEADER:
+            made.chat.acts[name] = lambda name=name: done.append(name)  # type: ignore[misc]
+    made.app.action_quit = leave  # type: ignore[method-assign]
+    return done
 
 
-async def _draft(made: Stage) -> None:
-    await made.type("half a thought")
-
-
-async def _chat(made: Stage) -> None:
-    made.chat.set_focus(made.chat.transcript)
-    await made.settle()
-
-
-async def _card(made: Stage) -> None:
-    made.session.ask()
-    await made.until(lambda: made.chat.dock.has_keys)
-
-
-async def _reply(made: Stage) -> None:
-    await _card(made)
-    await made.type("use")
-    await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.words == "use")
-
-
-async def _records(made: Stage) -> None:
-    await made.press("f3")
-    await made.until(lambda: made.chat.panel is not None and made.chat.panel.has_focus_within)
-
-
-async def _filter(made: Stage) -> None:
-    await _records(made)
-    await made.press("slash")
-    await made.settle()
-
-
-async def _jump(made: Stage) -> None:
-    await made.press("f6")
-    await made.until(lambda: made.chat.jump is not None)
-
-
-PLACES: dict[str, Callable[[Stage], Awaitable[None]]] = {
-    "composer": _composer,
-    "draft": _draft,
-    "chat": _chat,
-    "card": _card,
-    "reply line": _reply,
-    "records": _records,
-    "filter": _filter,
-    "jump card": _jump,
-}
-
-
-CLICKED = ("composer", "card", "filter")
-"""Places from which the mouse is tried too: it does not go through the focus."""
+def _key(letter: str) -> str:
+    return SIGN_NAMES.get(letter, letter)
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", PLACES)
-async def test_every_action_is_reached_by_key_and_by_click(place: str, tmp_path: Path) -> None:
-    async with stage(tmp_path, size=SIZE) as made:
-        await PLACES[place](made)
+@pytest.mark.parametrize("place", ON_CHAT)
+async def test_every_action_is_reached_from_every_place_on_the_chat(place: str, tmp_path: Path) -> None:
+    async with at(tmp_path, ON_CHAT[place], SIZE) as made:
         focused, draft = made.app.focused, made.chat.composer.text
-        done: list[str] = []
-        for name in made.chat.acts:
-            if name != "leader":
-                made.chat.acts[name] = lambda name=name: done.append(name)  # type: ignore[misc]
+        done = _record(made)
         for letter, name in KEYS.letters.items():
-            await made.press("ctrl+x", letter if letter.isalnum() else _character_to_key(letter))
+            await made.press("ctrl+x", _key(letter))
             assert done == [name], f"^x {letter} from {place}"
             done.clear()
-            if place not in CLICKED:
-                continue
-            await made.press("ctrl+x")
-            await made.settle()
-            words = f"{letter} {BY_ID[name].words}"
-            row = next(
-                index for index, line in enumerate(made.lines) if words in line and index > SIZE[1] - 4
-            )
-            await made.pilot.click(offset=(made.lines[row].index(words) + 2, row))
-            await made.settle()
-            assert done == [name], f"a click on {words} from {place}"
+        for name in OFFERED:
+            for key in KEYS.direct[name]:
+                await made.press(key)
+                assert done == [name], f"{key} from {place}"
+                done.clear()
+        await made.press("ctrl+x")
+        listed = {entry.words for entry in made.chat.key_line.entries}
+        await made.press("escape")
+        letters = [(letter, name) for letter, name in KEYS.letters.items() if BY_ID[name].words in listed]
+        assert {name for _, name in letters} == set(KEYS.letters.values()) - (set(NOT_LISTED) - {place})
+        shift = list(ON_CHAT).index(place) % 5
+        for letter, name in letters if place in CLICKED else letters[shift::5]:
+            await _click_letter(made, letter, name)
+            assert done == [name], f"a click on {letter} from {place}"
             done.clear()
-        for action in ACTIONS:
-            # ctrl+q is the app's own, so that it works over every other screen too
-            if not action.fixed and action.id not in ("leader", "quit"):
-                for key in action.keys:
-                    await made.press(key)
-                    assert done == [action.id], f"{key} from {place}"
-                    done.clear()
+        rows = {offer.words: offer for offer in reversed(made.chat.offers())}
+        for name in OFFERED:
+            if name != "commands":
+                rows[BY_ID[name].words].run()
+                assert done.pop() == name, f"the palette over {place}"
         assert made.app.focused is focused
         assert made.chat.composer.text == draft
+
+
+async def _click_letter(made: Stage, letter: str, name: str) -> None:
+    await made.press("ctrl+x")
+    await made.settle()
+    words = f"{letter} {BY_ID[name].words}"
+    found = [index for index, line in enumerate(made.lines) if f" {words} " in f"{line} "]
+    assert found, f"{words} is not listed\n{made.text}"
+    row = found[-1]
+    await made.pilot.click(offset=(f" {made.lines[row]} ".index(f" {words} ") + 1, row))
+    await made.settle()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("place", OVER)
+async def test_every_direct_key_is_heard_in_every_place_over_the_chat(place: str, tmp_path: Path) -> None:
+    async with at(tmp_path, OVER[place], SIZE) as made:
+        done, screen = _record(made), made.app.screen
+        assert isinstance(screen, Place)
+        screen.leave = lambda action="": done.append(action)  # type: ignore[method-assign]
+        for name in (*OFFERED, LEADER):
+            for key in KEYS.direct[name]:
+                await made.press(key)
+                reached = done == [name]
+                assert reached != ((place, name) in NOT_OFFERED), f"{key} from {place}: {done}"
+                done.clear()
+        assert made.app.screen is screen
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("place", OVER)
+async def test_letters_act_from_every_place_over_the_chat_by_key_in_one_read_and_by_click(
+    place: str, tmp_path: Path
+) -> None:
+    spot = OVER[place]
+    letters = list(KEYS.letters.items())
+    shift = list(OVER).index(place)
+    async with at(tmp_path, spot, SIZE) as made:
+        done = _record(made)
+        for letter, name in letters[shift :: len(OVER)]:
+            await made.press("ctrl+x", _key(letter))
+            assert done == [name], f"^x {letter} from {place}"
+            assert made.app.screen is made.chat
+            done.clear()
+            await spot.go(made)
+            if name in NOT_LISTED:
+                continue
+            await _click_letter(made, letter, name)
+            assert done == [name], f"a click on {letter} from {place}"
+            assert made.app.screen is made.chat
+            done.clear()
+            await spot.go(made)
+        assert made.chat.composer.text == ""
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("place", EVERY)
+async def test_ctrl_q_leaves_from_every_place(place: str, tmp_path: Path) -> None:
+    async with at(tmp_path, EVERY[place]) as made:
+        done = _record(made)
+        await made.press("ctrl+q")
+        assert done == ["quit"]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "place", [place for place in ON_CHAT if place not in ("jump card", "no session yet")]
+)
+async def test_the_chat_is_scrolled_from_every_place(place: str, tmp_path: Path) -> None:
+    async with at(tmp_path, ON_CHAT[place]) as made:
+        view = made.chat.transcript
+        await made.press("ctrl+home")
+        assert view.scroll_y == 0
+        await made.press("pagedown")
+        assert view.scroll_y > 0
+        await made.press("pageup")
+        assert view.scroll_y == 0
+        await made.press("ctrl+end")
+        assert view.scroll_y == view.max_scroll_y > 0
+
+
+_TYPING = ("draft", "several lines", "completion", "history search", "find bar", "filter of records")
+_LINES = ("card", "reply line", "edit line", "rule line", "jump card")
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("place", [place for place in (*ON_CHAT, "help") if place not in (*_TYPING, *_LINES)])
+async def test_a_letter_that_means_nothing_is_typed_from_every_place(place: str, tmp_path: Path) -> None:
+    async with at(tmp_path, EVERY[place]) as made:
+        before = made.chat.composer.text
+        await made.type("z1 x")
+        await made.until(lambda: made.app.screen is made.chat)
+        assert made.chat.composer.text in ("z1 x" + before, before + "z1 x")
+        assert made.app.focused is made.chat.composer
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("width", [80, 100, 117, 120, 148, 200])
+@pytest.mark.parametrize("place", [place for place in EVERY if place not in ("help", "palette")])
+async def test_the_footer_names_the_way_back_in_every_place(place: str, width: int, tmp_path: Path) -> None:
+    async with at(tmp_path, EVERY[place], (width, 24)) as made:
+        line = made.app.screen.query_one("#keys")
+        shown = "".join(segment.text for segment in line.render_line(0))
+        words = [entry for entry in line.entries if f" {entry.key} {entry.words} " in f" {shown} "]  # type: ignore[attr-defined]
+        assert len(words) <= MOST
+        back = "go back here" if place == "jump card" else f"{KEYS.shown('jump')} jump back"
+        assert f" {back} " in f" {shown} ".replace("Enter go", " go"), shown
+        left = shown
+        for entry in words:
+            left = left.replace(f"{entry.key} {entry.words}", "", 1)
+        assert not left.strip(), f"{left.strip()!r} is a part of no entry"
 
 
 @pytest.mark.usefixtures("quick")
