@@ -152,6 +152,14 @@ def test_the_todo_list_fits_its_rows_and_shows_what_is_next(height: int, done: i
     assert f"step {min(done, 9)}" in "\n".join(made)
 
 
+@pytest.mark.parametrize("height", [1, 2, 3])
+def test_an_item_of_the_todo_list_is_as_wide_as_its_characters_are(height: int) -> None:
+    made = rows([Todo("日本語の長い項目 " * 20)], 40, height)
+    assert len(made) <= height
+    assert all(row.cell_length <= 40 for row in made)
+    assert made[-1].plain.startswith(" todo  0 of 1 done  日本" if height == 1 else " [ ] 日本語")
+
+
 async def test_an_exclamation_mark_runs_a_command(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.type("!git  status")

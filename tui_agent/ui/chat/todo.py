@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 8
 _SIGNS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 _STYLES = {"pending": "", "active": "bold", "done": "$text-muted"}
+_LONGEST = 400
+"""Characters of an item that are looked at."""
 _EMPTY = "The todo list is empty. The model keeps one when a task has several steps."
 
 
@@ -30,15 +32,18 @@ class Item(Protocol):
 
 def rows(items: Sequence[Item], width: int, height: int) -> list[Content]:
     """The list in at most `height` rows: a line that counts, then the items around the first one that is not done."""
+    return [row.truncate(max(1, width), ellipsis=True) for row in _rows(items, height)]
+
+
+def _rows(items: Sequence[Item], height: int) -> list[Content]:
     if not items:
-        return [Content.styled(f" {literal.one_line(_EMPTY, max(8, width - 2))}", "$text-muted")]
+        return [Content.styled(f" {_EMPTY}", "$text-muted")]
     done = sum(item.status == "done" for item in items)
     head = f" todo  {done} of {len(items)} done"
     room = height - 1
     start = next((index for index, item in enumerate(items) if item.status != "done"), len(items) - 1)
     if room < 1:
-        current = literal.one_line(items[start].text, max(8, width - len(head) - 4))
-        return [Content.assemble((head, "bold"), "  ", current)]
+        return [Content.assemble((head, "bold"), "  ", literal.one_line(items[start].text, _LONGEST))]
     before = 1 if room > 1 else 0
     first = max(0, min(start - before, len(items) - room))
     shown = items[first : first + room]
@@ -46,7 +51,7 @@ def rows(items: Sequence[Item], width: int, height: int) -> list[Content]:
     more = f"  ({hidden} not shown)" if hidden else ""
     made = [Content.assemble((head, "bold"), (more, "$text-muted"))]
     for item in shown:
-        text = f" {_SIGNS[item.status]} {literal.one_line(item.text, max(8, width - 6))}"
+        text = f" {_SIGNS[item.status]} {literal.one_line(item.text, _LONGEST)}"
         made.append(Content.styled(text, _STYLES[item.status]))
     return made
 
