@@ -59,6 +59,21 @@ async def test_after_the_leader_key_every_letter_is_there_to_read(tmp_path: Path
         assert made.chat.transcript.size.height >= 8
 
 
+async def test_the_letters_lie_over_the_screen_and_move_nothing(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("a draft")
+        regions = {
+            widget: widget.region for widget in made.chat.query("*") if widget is not made.chat.key_line
+        }
+        before = made.lines
+        await made.press("ctrl+x")
+        await made.until(lambda: made.chat.key_line.size.height > 1)
+        assert {widget: widget.region for widget in regions} == regions
+        assert made.lines[:-5] == before[:-5]
+        await made.press("escape")
+        await made.until(lambda: made.lines == before)
+
+
 async def test_a_change_of_focus_draws_no_whole_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

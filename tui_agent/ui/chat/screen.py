@@ -106,6 +106,7 @@ class ChatScreen(Writing, Keyed):
                 yield Static(">", id="sign", markup=False)
                 yield self.composer
         yield self.key_line
+        yield Static(id="foot")  # the row of the footer, which lies over it
 
     def on_mount(self) -> None:
         self.query_one("#below").display = False
