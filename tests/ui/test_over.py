@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.content import Content
 
 from tests.ui.stage import stage
@@ -15,6 +16,7 @@ from tui_agent.ui.over import Over
 from tui_agent.ui.remap import resolve
 
 FRUIT = ("apple", "pear", "quince")
+KEYS = {"slash": "/"}
 
 
 class Fruit(Listing):
@@ -24,6 +26,7 @@ class Fruit(Listing):
         super().__init__(resolve(), "fruit", empty="no fruit")
         self.chosen: list[str] = []
         self.eaten: list[str] = []
+        self.named: list[str] = []
 
     def load(self) -> None:
         self.rows.show(lambda index: FRUIT[index], len(FRUIT))
@@ -35,10 +38,13 @@ class Fruit(Listing):
         return Content(f"about {FRUIT[index]}")
 
     def offered(self) -> list[Key]:
-        return [Key("e", "eat", "eat")]
+        return [Key("e", "eat", "eat"), Key("n", "name", "name")]
 
     def action_eat(self) -> None:
         self.eaten.append(FRUIT[self.rows.cursor])
+
+    def action_name(self) -> None:
+        self.ask("its name", "", self.named.append)
 
 
 async def test_help_is_closed_by_the_keys_that_open_it(tmp_path: Path) -> None:
@@ -170,3 +176,19 @@ async def test_a_list_chooses_filters_and_acts_on_letters_and_clicks(tmp_path: P
         assert place.eaten == ["pear", "quince"]
         await made.press("escape")
         await made.until(lambda: made.app.screen is made.chat)
+
+
+@pytest.mark.parametrize("opening", ["slash", "n"])
+async def test_letters_right_behind_one_that_opens_a_line_are_written_there(
+    tmp_path: Path, opening: str
+) -> None:
+    async with stage(tmp_path) as made:
+        place = Fruit()
+        await made.app.push_screen(place)
+        await made.settle()
+        for key in (opening, *"pen e?"):  # as a slow line brings them: all at once
+            made.app.post_message(events.Key(key, KEYS.get(key, key)))
+        await made.settle()
+        line = place.words if opening == "slash" else place.entry.line
+        await made.until(lambda: line.value == "pen e?", "every letter, in its order")
+        assert place.eaten == [] and made.app.screen is place

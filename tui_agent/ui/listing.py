@@ -69,6 +69,8 @@ class Listing(Over):
         self._detail = Static(classes="detail", markup=False)
         self._entered: Callable[[str], None] = lambda text: None
         self._line = footer.KeyLine(id="keys")
+        self._typing = 0
+        """Letters that wait for their turn."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="listing"):
@@ -250,19 +252,35 @@ class Listing(Over):
         self._unfilter()
 
     def on_key(self, event: events.Key) -> None:
-        """A letter of `offered`; what `Over` does with other keys comes after this."""
+        """Letters, `/` and `?`; what `Over` does with other keys comes after this."""
         if self.focused is self.words and event.key in _MOVES:
             event.stop()
             self.call_later(self.rows.run_action, _MOVES[event.key])
+        elif event.is_printable and event.character and (self._typing or self._is_ours(event.character)):
+            event.stop()
+            self._typing += 1
+            # by way of the app, where the keys pressed before it are still on their way as bindings
+            self.app.call_later(self._typed, event.character)
+
+    def _is_ours(self, character: str) -> bool:
+        # a field to write in has the focus: the letter was on its way here when the one before it opened that
+        if isinstance(self.focused, Input):
+            return True
+        return character in ("?", "/") or any(character == key.key for key in self.offered())
+
+    async def _typed(self, character: str) -> None:
+        """A letter's turn has come: it acts, or it is written where the one before it led."""
+        self._typing -= 1
+        if not self.is_current:
             return
-        if not isinstance(self.focused, Input):
-            if event.character == "?":
-                event.stop()
-                self.away("help")
-                return
+        if isinstance(self.focused, Input):
+            self.focused.insert_text_at_cursor(character)
+        elif character == "?":
+            self.away("help")
+        elif character == "/":
+            self.action_filter()
+        else:
             for key in self.offered():
-                if event.character == key.key and event.is_printable:
-                    event.stop()
-                    # by way of the app, where the keys pressed before it are still on their way as bindings
-                    self.app.call_later(self.run_action, key.action)
+                if character == key.key:
+                    await self.run_action(key.action)
                     return
