@@ -373,9 +373,22 @@ class ChatScreen(Writing, Keyed):
         copy = [stop] if self.selected is not None else []
         return [*waits, *copy, jump, inspect, *undo, keys, palette]
 
+    def letters(self) -> list[footer.Entry]:
+        """The letters after the leader key; the one that ends the tour only while there is one."""
+        end = self.keys.letter("tour") if self.guide is None else ""
+        return [entry for entry in super().letters() if entry.key != end]
+
     def action_write(self) -> None:
         """Give the focus back to the composer."""
         self.set_focus(self.composer)
+
+    def on_screen_suspend(self) -> None:
+        """The palette is over this screen and takes the keys: nothing here shows a cursor."""
+        self.add_class("-behind")
+
+    def on_screen_resume(self) -> None:
+        """The keys come here again."""
+        self.remove_class("-behind")
 
     def on_resize(self) -> None:
         self.place()
