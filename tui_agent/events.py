@@ -206,6 +206,14 @@ class RequestFailed(Event, frozen=True):
 # --- tools -----------------------------------------------------------------------------------------------------
 
 
+class ToolWaiting(Event, frozen=True):
+    """A call of the reply that has ended waits until those before it are done."""
+
+    call: str
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
 class ToolStarted(Event, frozen=True):
     """A tool call is being handled (it may have to wait for an answer first). `title` is its main argument."""
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui_agent.agent import pictures
-from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
+from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted, ToolWaiting
 from tui_agent.messages.blocks import Block, text_block, tool_result
 from tui_agent.messages.shorten import shorten
 from tui_agent.tools.tool import Output, ToolError
@@ -91,6 +91,8 @@ class Calls:
             ContextError: a result could not be written; calls may be left open on disk for the next repair.
         """
         waiting = list(calls)
+        for call in waiting[1:]:
+            self._emit(ToolWaiting(call.id, call.tool, call.arguments))
         try:
             while waiting:
                 group = self._next_group(waiting)

@@ -112,6 +112,7 @@ def test_a_line_that_is_no_event_is_shown_as_it_is(line: bytes) -> None:
             "q1: approval of bash",
         ),
         ({"event": "asked", "question": "q3"}, "question q3"),
+        ({"event": "tool_waiting", "call": "c", "tool": "bash", "arguments": 1}, "bash"),
         ({"event": "tool_started", "tool": "bash", "title": 0}, "bash"),
         ({"event": "tool_started", "tool": "bash", "title": 9}, "bash: arguments accepted"),
         ({"event": "notice", "text": 12, "level": "warning", "source": ""}, "text of 12, level warning"),

@@ -29,6 +29,7 @@ from tui_agent.events import (
     ToolProgress,
     ToolStarted,
     ToolUseDelta,
+    ToolWaiting,
     TurnEnded,
     TurnStarted,
     Weighed,
@@ -75,6 +76,20 @@ async def test_a_call_of_several_waits_for_its_turn() -> None:
         assert host.rows[1].split() == ["grep", "waiting"]
         await host.feed(TurnEnded("cancelled", 1, 1.0))
         assert "no result" in host.rows[1]
+
+
+async def test_a_call_that_waits_says_what_it_is_and_still_does_if_it_never_runs() -> None:
+    async with running(60, 6, glyphs=ASCII) as host:
+        await host.feed(
+            ToolUseDelta("a", "bash", 12), ToolUseDelta("b", "bash", 12), ReplyEnded("r", "tool_use", "")
+        )
+        await host.feed(ToolWaiting("b", "bash", {"command": "make b"}), ToolStarted("a", "bash", "make a"))
+        assert [row.split()[:4] for row in host.rows[:2]] == [
+            ["+", "bash", "make", "a"],
+            ["bash", "make", "b", "waiting"],
+        ]
+        await host.feed(ToolEnded("b", "bash", "", "cancelled", "", "not run", 7, 0.0))
+        assert host.rows[1].split()[:5] == ["+", "bash", "make", "b", "stopped"]
 
 
 async def test_output_of_a_running_call_shows_when_it_is_opened_and_its_end_is_kept() -> None:

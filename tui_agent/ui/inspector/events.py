@@ -55,6 +55,8 @@ def told(event: Mapping[str, Any]) -> str:
         case "reply_ended":
             partial = ", partial" if event.get("partial") else ""
             return f"{event.get('stop_reason')}{partial}, {_number(event.get('text'))} characters"
+        case "tool_waiting":
+            return str(event.get("tool"))
         case "tool_started":
             accepted = ": arguments accepted" if event.get("title") else ""
             return f"{event.get('tool')}{accepted}"

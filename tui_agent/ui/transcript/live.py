@@ -103,6 +103,8 @@ class Live:
                 self._reply_dropped(reason)
             case events.RetryWaiting():
                 self._waits(event)
+            case events.ToolWaiting(call, tool, arguments):
+                self._tool_waits(call, tool, main_argument(arguments))
             case events.ToolStarted():
                 self._tool_started(event)
             case events.ToolProgress(call, text):
@@ -347,6 +349,13 @@ class Live:
                 self._shown.put(entry)
             self._calls[call] = entry
         return entry
+
+    def _tool_waits(self, call: str, tool: str, title: str) -> None:
+        entry = self._call(call, tool)
+        entry.title = entry.title or title
+        if entry.state in ("running", "writing"):  # a call of which nobody has heard is made as one that runs
+            entry.state, entry.size = "waiting", 0
+        self._shown.changed(entry)
 
     def _tool_started(self, event: events.ToolStarted) -> None:
         entry = self._call(event.call, event.tool)
