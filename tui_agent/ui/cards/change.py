@@ -14,9 +14,9 @@ from textual.content import Content
 from tui_agent import literal
 from tui_agent.ui.transcript import diff as diffs
 
-_MOST_LINES = 2_000
-"""Lines of a diff that are laid out; a longer one says how many follow."""
-_MOST_MARKED = 200
+_MOST_LINES = 500
+"""Lines of a diff that are read and laid out, before keys wait for it; a longer one says how many follow."""
+_MOST_MARKED = 100
 """Lines whose changed words are looked for."""
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
 _LOOKS = {
@@ -28,17 +28,26 @@ _LOOKS = {
 
 def diff_content(diff: str) -> Content:
     """A unified diff as lines with number, sign and colour."""
-    read = diffs.read(diff)
+    head, rest = _head(diff)
+    read = diffs.read(head)
     named = _file(diff, read)
     lines = list(_near([line for line in read if line.kind != "file" or not named]))
     digits = diffs.digits(lines)
     parts = [Content.styled(literal.one_line(named, 400), "bold")] if named else []
-    parts += [
-        _shown(line, digits, marked=number < _MOST_MARKED) for number, line in enumerate(lines[:_MOST_LINES])
-    ]
-    if len(lines) > _MOST_LINES:
-        parts.append(Content.styled(f"... {len(lines) - _MOST_LINES:,} more lines", "$text-warning"))
+    parts += [_shown(line, digits, marked=number < _MOST_MARKED) for number, line in enumerate(lines)]
+    if rest:
+        more = f"... {rest:,} more lines"
+        parts.append(Content.styled(more, "$text-warning"))
     return Content("\n").join(parts)
+
+
+def _head(diff: str) -> tuple[str, int]:
+    """As many lines of a diff as are shown, and how many follow."""
+    lines = diff.split("\n", _MOST_LINES)
+    if len(lines) <= _MOST_LINES:
+        return diff, 0
+    rest = lines.pop().rstrip("\n")
+    return "\n".join(lines) + "\n", rest.count("\n") + 1 if rest else 0
 
 
 def _file(diff: str, read: Sequence[diffs.DiffLine]) -> str:
@@ -46,7 +55,7 @@ def _file(diff: str, read: Sequence[diffs.DiffLine]) -> str:
     files = [line.text for line in read if line.kind == "file"]
     if len(files) != 1:
         return ""
-    counts = [sum(line.kind == kind for line in read) for kind in ("added", "removed")]
+    counts = [sum(line.startswith(sign) for line in diff.split("\n")) - 1 for sign in ("+", "-")]
     new = "  new file" if diff.startswith("--- /dev/null\n") else ""
     return f"{files[0]}{new}  +{counts[0]:,} -{counts[1]:,}"
 
