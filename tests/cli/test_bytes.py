@@ -139,7 +139,8 @@ def test_results_and_arguments(model: Served, place: Path) -> None:
 
 
 def test_cards_of_commands(model: Served, place: Path) -> None:
-    names = [name for name in DANGEROUS if "\x00" not in TEXTS[name]]  # no program takes such an argument
+    # no program takes a NUL in an argument
+    names = [name for name in DANGEROUS if "\x00" not in TEXTS[name]][::2]
     for name in names:
         model.script(Reply.tools(("bash", {"command": TEXTS[name].encode("utf-8", "replace").decode()})))
     with started(place) as screen:
@@ -156,12 +157,13 @@ def test_cards_of_commands(model: Served, place: Path) -> None:
 
 
 def test_errors_of_the_endpoint(model: Served, place: Path) -> None:
-    for name in DANGEROUS:
+    for number, name in enumerate(DANGEROUS):
         text = TEXTS[name].encode("utf-8", "replace").decode()
-        model.script(Reply.error(400, text, kind=text), Reply.page(403, f"<html>{text}"))
+        page = number % 2
+        model.script(Reply.page(403, f"<html>{text}") if page else Reply.error(400, text, kind=text))
     with started(place) as screen:
         screen.until(b"ready")
-        for number in range(2 * len(DANGEROUS)):
+        for number in range(len(DANGEROUS)):
             start = len(screen.shown)
             screen.press(b"go %d" % number + ENTER)
             screen.until_after(start, b"ready")
@@ -186,10 +188,6 @@ def test_titles_words_and_file_names(model: Served, place: Path) -> None:
             screen.press(CTRL_P + paste(text))
             screen.press(ESC)
             screen.press(paste(f"/{text}") + ENTER)
-        for letter in b"l,tmwhi":
-            for keys in (CTRL_X + bytes([letter]), b"/" + paste(texts[5]) + DOWN * 3, ESC, ESC):
-                screen.press(keys)
-                screen.until_quiet()
         screen.until(b"over00")
         assert leave(screen) == []
     model.always(None)
