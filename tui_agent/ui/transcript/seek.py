@@ -29,7 +29,6 @@ from tui_agent.ui.transcript.entries import (
 from tui_agent.ui.transcript.history import History, record_name
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.said import OUTPUT, beginning, plain_text
-from tui_agent.ui.transcript.search import SLICE_S, Found, Piece
 from tui_agent.ui.transcript.selection import marked
 from tui_agent.ui.transcript.sheet import Sheet
 
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from tui_agent.ui.themes import Glyphs
     from tui_agent.ui.transcript.paint import Row
+    from tui_agent.ui.transcript.search import Found, Piece
 
 _ABOVE = 3
 """What is gone to stands after one part in so many of the page."""
@@ -331,6 +331,8 @@ class Seeking(Sheet):
 
     async def _words_in(self, gap: Gap, by: int) -> int | None:
         """The message of a gap, nearest to its end (-1) or beginning (1), that a person wrote."""
+        from tui_agent.ui.transcript.search import SLICE_S  # not needed before the first frame
+
         until = perf_counter() + SLICE_S
         for place in range(gap.start, gap.stop) if by > 0 else range(gap.stop - 1, gap.start - 1, -1):
             if self._history.is_words(place):
