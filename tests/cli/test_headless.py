@@ -52,6 +52,12 @@ def test_the_answer_is_the_output(server: Served, run: Inside, shop: Path) -> No
     assert context.history[0].text == "say hello"
 
 
+def test_blocks_of_an_answer_stand_on_lines_of_their_own(server: Served, run: Inside) -> None:
+    texts = ({"type": "text", "text": text} for text in ("First.", "Second.\n", "Third."))
+    server.script(Reply.blocks(*texts))
+    assert run("-p", "say three things").out == "First.\nSecond.\nThird.\n"
+
+
 def test_the_prompt_can_be_read_from_the_input(
     server: Served, run: Inside, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -301,6 +301,17 @@ def test_a_long_text_without_an_end_is_not_held_back() -> None:
     assert len(ears.text) > 500
 
 
+def test_blocks_of_an_answer_are_lines_of_their_own() -> None:
+    ears = Ears()
+    for event in (
+        said.TextDelta("First.", 0),
+        said.TextDelta("Second.", 1),
+        said.ReplyEnded("r", "end_turn", ""),
+    ):
+        ears.telling.hear(event)
+    assert ears.text.splitlines()[-2:] == ["model: First.", "model: Second."]
+
+
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_no_text_acts_or_passes_for_something_of_ours(name: str) -> None:
     ears = Ears()

@@ -189,12 +189,16 @@ class _Text(_Reporter):
     def __init__(self) -> None:
         self._show = visible if sys.stdout.isatty() else str
         self._at_line_start = True
+        self._block = 0
         self._told = False
         self._failed = False
 
     def hear(self, event: Event) -> None:
         match event:
-            case TextDelta(text=text) if text:
+            case TextDelta(text=text, block=block) if text:
+                if block != self._block and not self._at_line_start:
+                    say("")
+                self._block = block
                 say(self._show(text), end="")
                 self._at_line_start = text.endswith("\n")
                 self._told = True

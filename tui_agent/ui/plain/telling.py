@@ -44,6 +44,7 @@ class Telling:
         self._since = self._heard = clock()
         self._thinks = self._told = False
         """Thinking and text of the open reply were told of."""
+        self._block = 0
         self._calls: dict[str, bool] = {}
         """The calls under way, and whether their beginning was told."""
         self._weight: said.Weighed | None = None
@@ -54,8 +55,11 @@ class Telling:
         """Something happened."""
         self._heard = self._clock()
         match event:
-            case said.TextDelta(text=text):
+            case said.TextDelta(text=text, block=block):
                 self._do("answering")
+                if block != self._block:
+                    self._voice.end_piece()
+                    self._block = block
                 self._told = self._told or bool(text.strip())
                 self._voice.piece(text, "model")
             case said.ThinkingDelta():
