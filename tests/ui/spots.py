@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, app_with, stage
+from tui_agent.ui.app import Wanted
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.listing import Listing
 from tui_agent.ui.over import Place
@@ -57,7 +58,7 @@ async def at(tmp_path: Path, spot: Spot, size: tuple[int, int] = (120, 36)) -> A
     app = app_with(tmp_path)
     never = asyncio.Event()
 
-    async def opener(*_: Any) -> Any:
+    async def opener(wanted: Wanted, listen: Callable[[Any], None]) -> Any:
         await never.wait()
 
     app._opener = opener

@@ -351,7 +351,7 @@ ACTIONS: tuple[Action, ...] = (
         keys=("ctrl+q",),
         slash="quit",
     ),
-    Action(LEADER, "more", "then a letter: the actions with a ^x key", "Program", keys=("ctrl+x",)),
+    Action(LEADER, "more", "then a letter; they are listed in the last rows", "Program", keys=("ctrl+x",)),
 )
 
 BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}

@@ -1,0 +1,157 @@
+"""One registry: what a session and the screen can do is completed, found, explained and carried out by its name."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.ui.fake import FakeSession, conversation
+from tests.ui.stage import Stage, stage
+from tui_agent.agent.commands import context as of_context
+from tui_agent.agent.commands import session as of_session
+from tui_agent.commands import Commands
+from tui_agent.ui import commands, help, remap
+from tui_agent.ui.bindings import ACTIONS
+from tui_agent.ui.chat.completion import matching_commands
+from tui_agent.ui.help import HelpScreen
+
+NAMED = (
+    *(
+        "help",
+        "new",
+        "resume",
+        "sessions",
+        "rename",
+        "clear",
+        "revert",
+        "rewind",
+        "undo",
+        "redo",
+        "todo",
+        "model",
+    ),
+    *(
+        "connect",
+        "permissions",
+        "context",
+        "status",
+        "cost",
+        "copy",
+        "export",
+        "settings",
+        "theme",
+        "keys",
+        "mouse",
+    ),
+    *("quit", "find", "queue", "inspect", "run", "tour", "archive", "delete"),
+)
+"""What can be asked for by name."""
+NOT_YET = ("compact", "memory", "remember", "forget", "fork", "goal", "plan", "index", "mcp")
+"""Names that are kept for what is not built: there is no such command."""
+ONLY_ON_THE_COMMAND_LINE = {
+    "show": "in the program the chat shows it, and the records of the inspector",
+    "checkpoints": "a tab of the inspector",
+    "backups": "a tab of the inspector",
+    "tokens": "a tab of the inspector",
+    "request": "for a program that wants the JSON",
+}
+"""`tui-agent context NAME` -> why no session has it as a command. All others are commands of a session."""
+
+
+def _session_commands() -> Commands:
+    made = Commands()
+    of_context.add_to(made)
+    of_session.add_to(made)
+    return made
+
+
+def _real(session: FakeSession) -> None:
+    conversation(session.context)
+    session.commands = _session_commands()
+
+
+LISTED = commands.listed(_session_commands())
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_name_is_completed_and_explained(name: str) -> None:
+    found = matching_commands(name, LISTED)
+    assert name in found[0].names or found[0].text.strip() == f"/{name}", name
+    assert found[0].words
+    page = help.page(remap.resolve(), LISTED).plain
+    assert re.search(rf"/{name}\b", page), "the help tells of it"
+
+
+async def test_the_palette_holds_every_action_and_every_command_once(tmp_path: Path) -> None:
+    async with stage(tmp_path, prepare=_real) as made:
+        offers = made.chat.offers()
+        told = [
+            word for offer in offers for word in offer.keys.split() if word.startswith("/") and len(word) > 1
+        ]
+        assert len(told) == len(set(told))
+        assert {f"/{command.name}" for command in LISTED} == set(told)
+        actions = [
+            action for action in ACTIONS if not action.fixed and action.id not in ("leader", "commands")
+        ]
+        for action in actions:
+            keys = [offer.keys for offer in offers if offer.words == action.words]
+            assert any(all(key in shown for key in made.chat.keys.all(action.id)) for shown in keys), (
+                action.id
+            )
+
+
+@pytest.mark.parametrize("name", [name for name in NAMED if name in commands.ACTION_OF or name == "rewind"])
+async def test_the_name_of_an_action_carries_it_out(name: str, tmp_path: Path) -> None:
+    async with stage(tmp_path, prepare=_real) as made:
+        done: list[str] = []
+        for action in made.chat.acts:
+            made.chat.acts[action] = lambda action=action: done.append(action)  # type: ignore[misc]
+        made.chat.spoken["sessions"] = lambda words: done.append("sessions")
+        await made.type(f"/{name}")
+        await made.press("enter")
+        await made.until(lambda: done)
+        action = commands.ACTION_OF.get(name, "jump")
+        assert done == [action]
+        assert made.session.submitted == []
+
+
+@pytest.mark.parametrize("name", NOT_YET)
+async def test_what_is_not_built_is_not_known(name: str, tmp_path: Path) -> None:
+    assert _session_commands().find(name) is None
+    async with stage(tmp_path) as made:
+        await made.type(f"/{name}")
+        await made.press("escape", "enter")
+        await made.until(lambda: f"there is no command /{name}" in made.text)
+        assert made.session.submitted == []
+
+
+async def test_keys_shows_the_keys(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(100, 30)) as made:
+        await _ask(made, "/keys")
+        assert "Writing" in "\n".join(made.lines[:4])
+        assert help.HERE not in made.text
+        await made.press("escape")
+        await made.until(lambda: made.app.screen is made.chat)
+        await _ask(made, "/help")
+        assert help.HERE in made.text
+
+
+async def _ask(made: Stage, words: str) -> None:
+    await made.type(words)
+    await made.press("enter")
+    await made.until(lambda: isinstance(made.app.screen, HelpScreen))
+    await made.settle()
+
+
+def test_the_command_line_changes_a_context_by_the_same_names() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "tui_agent", "context", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    names = set(re.findall(r"^    ([a-z]+)\b", shown, re.MULTILINE))
+    known = {command.name for command in _session_commands()}
+    assert "revert" in names
+    assert {name for name in names if name not in known} == set(ONLY_ON_THE_COMMAND_LINE)
