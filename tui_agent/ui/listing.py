@@ -260,7 +260,7 @@ class Listing(Over):
             event.stop()
             self._typing += 1
             # by way of the app, where the keys pressed before it are still on their way as bindings
-            self.app.call_later(self._typed, event.character)
+            self.app.call_later(self._take_letter, event.character)
 
     def _is_ours(self, character: str) -> bool:
         # a field to write in has the focus: the letter was on its way here when the one before it opened that
@@ -268,7 +268,7 @@ class Listing(Over):
             return True
         return character in ("?", "/") or any(character == key.key for key in self.offered())
 
-    async def _typed(self, character: str) -> None:
+    async def _take_letter(self, character: str) -> None:
         """A letter's turn has come: it acts, or it is written where the one before it led."""
         self._typing -= 1
         if not self.is_current:
