@@ -25,6 +25,7 @@ from tui_agent.ui.cells import Column
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
 from tui_agent.ui.remap import resolve
+from tui_agent.ui.words import short_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +82,7 @@ class SettingsScreen(Listing):
     def load(self) -> None:
         columns = (Column("setting", _NAME), Column("value"), Column("default", _DEFAULT))
         self.rows.show(self._cells, 0, columns=columns)
-        self.headline(str(self._file))
+        self.headline(one_line(short_path(str(self._file))))
         self.run_worker(self._again(), group="settings", exit_on_error=False)
         self.set_interval(LOOK_S, self._look)
 

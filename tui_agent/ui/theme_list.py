@@ -16,6 +16,7 @@ from tui_agent.ui.contrast import weak
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
 from tui_agent.ui.looks import AUTO
+from tui_agent.ui.words import short_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,7 @@ class ThemeScreen(Listing):
         self.rows.show(self._cells, len(names), key=lambda index: names[index])
         if self._before in names:
             self.rows.move(names.index(self._before), tell=False)
-        more = f"own themes: {self._desk.looks.folder}/NAME.toml"
+        more = f"own themes: {one_line(short_path(str(self._desk.looks.folder)))}/NAME.toml"
         self.headline(more)
         self.refresh_keys()
 
