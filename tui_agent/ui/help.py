@@ -66,11 +66,15 @@ def page(
 
 def _here(here: Here, width: int) -> list[Content]:
     """The first section: what can be pressed here."""
-    return [_head(f"{HERE}{here.place}"), *(_row(key, words, width) for key, words in here.rows if key)]
+    return [_title(f"{HERE}{here.place}"), *(_row(key, words, width) for key, words in here.rows if key)]
 
 
 def _head(text: str) -> Content:
-    return Content.assemble("\n", (text, "bold $text-primary"))
+    return Content.assemble("\n", _title(text))
+
+
+def _title(text: str) -> Content:
+    return Content.styled(text, "bold $text-primary")
 
 
 def _row(left: str, right: str, width: int, style: str = "") -> Content:

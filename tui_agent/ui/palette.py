@@ -57,7 +57,7 @@ class Offers(Provider):
 
 def row(words: Content, offer: Offer) -> Content:
     """Words with their keys, and the help below."""
-    keys = (literal.one_line(offer.keys), "not bold $text-accent")
+    keys = (literal.one_line(offer.keys), "not bold")
     return Content.assemble(words, "  ", keys, "\n", (literal.one_line(offer.help), "not bold $text-muted"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_agent.ui.bindings import ACTIONS, Keys
+from tui_agent.ui.bindings import BY_ID, Keys
 from tui_agent.ui.bindings import short as written
 from tui_agent.ui.commands import Here
 
@@ -55,6 +55,12 @@ _CHAT: Rows = (
 )
 _HITS: Rows = (("n N", "the next hit, the hit before"), ("/ Tab", "other words to find"))
 _MARKED: Rows = (("Tab Enter", "take the marked one"), ("Up Down", "another one"), ("Esc", "none of them"))
+_SIGNS: Rows = (
+    ("/", "as the first character: a command"),
+    ("@", "a file"),
+    ("!", "as the first character: a command of your shell, which runs into the context"),
+)
+_WRITING = ("send", "newline", "send_last", "earlier", "search_sent", "editor")
 
 
 def here(screen: ChatScreen) -> Here:
@@ -80,14 +86,9 @@ def here(screen: ChatScreen) -> Here:
 
 
 def _writing(keys: Keys) -> Rows:
-    """What is pressed while one writes."""
-    signs: Rows = (("/ @ !", "first: a command; anywhere: a file; first: a command of the shell"),)
-    actions = tuple(
-        ("  ".join(keys.of(action)), action.help)
-        for action in ACTIONS
-        if action.group == "Writing" and action.id != "complete"
-    )
-    return actions + signs
+    """What is pressed while one writes; the keys of the text itself stand under Writing."""
+    actions = tuple(("  ".join(keys.of(BY_ID[name])), BY_ID[name].help) for name in _WRITING)
+    return actions + _SIGNS
 
 
 def _on_card(card: Card, *, reply: bool) -> Here:
