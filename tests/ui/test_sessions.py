@@ -17,6 +17,7 @@ from tests.ui.stage import Stage, stage
 from tui_agent.context.lease import Lease
 from tui_agent.sessions.catalog import Catalog, Entry
 from tui_agent.sessions.folder import SessionFolder
+from tui_agent.ui.listing import Listing
 from tui_agent.ui.session_rows import age
 from tui_agent.ui.sessions import SessionList
 
@@ -117,6 +118,16 @@ async def test_titles_and_words_filter_at_once_and_what_was_said_by_the_index(tm
         await made.until(lambda: "said    会话选择器的错误在这里" in made.text)
         await made.press("escape")
         await made.until(lambda: len(titles(made)) == 3)
+
+
+async def test_letters_act_on_what_a_search_found(tmp_path: Path) -> None:
+    on_disk(shop(tmp_path), "plain", "the needle", "end")
+    async with listing(tmp_path) as made:
+        await made.press("slash")
+        await made.type("needle")
+        await made.until(lambda: titles(made) == ["plain"])
+        await made.press("enter", "r")
+        await made.until(lambda: isinstance(made.app.screen, Listing) and made.app.screen.entry.display)
 
 
 async def test_other_workspaces_are_shown_on_request(tmp_path: Path) -> None:
