@@ -10,4 +10,4 @@ _USUAL = 100
 
 def examples(number: int) -> settings:
     """So many examples in CI; under the profile `slow` as many times more as that profile tries of any property."""
-    return settings(max_examples=number * settings.default.max_examples // _USUAL)
+    return settings(max_examples=number * settings().max_examples // _USUAL)
