@@ -122,6 +122,24 @@ async def test_the_cursor_stays_on_its_row_when_rows_come_and_go() -> None:
         assert app.said[-1] == ("moved", rows.cursor)
 
 
+async def test_the_cursor_is_back_on_its_row_after_a_filter_that_found_nothing() -> None:
+    rows = Rows(lambda index: f"row {index}", 50)
+    app = Host(rows)
+    async with app.run_test(size=(40, 10)) as pilot:
+        rows.move(7)
+        rows.filter("nowhere")
+        await pilot.pause()
+        assert (rows.cursor, len(rows)) == (-1, 0)
+        rows.filter(None)
+        await pilot.pause()
+        assert rows.cursor == 7
+        assert app.said[-1] == ("moved", 7)
+        rows.filter("nowhere")
+        rows.filter("row 8")
+        await pilot.pause()
+        assert rows.cursor == 8, "the nearest that there is"
+
+
 async def test_rows_that_were_scrolled_to_stay_when_the_list_is_shown_anew() -> None:
     rows = Rows(lambda index: f"row {index}", 100)
     async with Host(rows).run_test(size=(40, 10)) as pilot:

@@ -241,10 +241,13 @@ class Rows(QuietScroll, can_focus=True):
         """Look at every row anew; the cursor aims at the row it is on."""
         self._sieve.again()
         self._found, self._laid_out = False, 0.0
-        self._aim = self._cursor
+        if self._cursor >= 0 or self._aim is None:
+            self._aim = self._cursor
         if self._sieve.filters:
             self._look()
         self._relayout()
+        if self._cursor < 0 and not self._sieve.filters:
+            self.move(self._aim)
 
     def _look(self) -> None:
         """Look at rows for a slice of time."""
