@@ -206,5 +206,5 @@ def test_the_engine_is_imported_without_a_collection_in_between() -> None:
     import gc
 
     assert gc.isenabled()
-    assert module._import_engine().open_session
+    assert module._import("tui_agent.wiring").open_session
     assert gc.isenabled()

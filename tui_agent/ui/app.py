@@ -45,6 +45,7 @@ _HANGUP_S = 1.5
 """Seconds for closing the session after the terminal is gone."""
 _LEAVE_S = 0.4
 """Seconds for giving the terminal back after that."""
+_DRAWS_HISTORY = ("tui_agent.ui.transcript.render", "markdown_it")
 _TITLE = 40
 """Characters of a session's name in the window's title."""
 
@@ -130,8 +131,8 @@ class TuiAgent(Switching):
         self._tell_terminal()
 
     async def _open_with_engine(self, wanted: Wanted, listen: Callable[[Event], None]) -> Session:
-        wiring = await asyncio.to_thread(_import_engine)
-        session: Session = await wiring.open_session(
+        wiring = await asyncio.to_thread(_import, "tui_agent.wiring")
+        opening = wiring.open_session(
             wanted.workspace,
             self.settings,
             resume=wanted.resume,
@@ -140,6 +141,9 @@ class TuiAgent(Switching):
             append_system=wanted.append_system,
             listen=listen,
         )
+        # what the history is drawn with comes meanwhile: the loop would stand still for it
+        drawing = asyncio.to_thread(_import, *_DRAWS_HISTORY)
+        session: Session = (await asyncio.gather(opening, drawing))[0]
         return session
 
     def _begin_hearing(self) -> None:
@@ -322,12 +326,15 @@ class TuiAgent(Switching):
             self.exit(128 + number)
 
 
-def _import_engine() -> Any:
-    """Import the engine without a garbage collection in between: it would stop the loop for tens of milliseconds."""
+def _import(*names: str) -> Any:
+    """Import these without a garbage collection in between: it would stop the loop for tens of milliseconds.
+
+    It gives back the last of them.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return importlib.import_module("tui_agent.wiring")
+        return [importlib.import_module(name) for name in names][-1]
     finally:
         if collecting:
             gc.enable()
