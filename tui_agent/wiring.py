@@ -31,7 +31,6 @@ from tui_agent.prompt.system import SystemPrompt, joined, pieces
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
-from tui_agent.settings.save import add_rule
 from tui_agent.timeline.timeline import Timeline
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
@@ -103,6 +102,8 @@ async def open_session(
     prompt = _prompt(workspace, append_system)
 
     async def save_rule(rule: str) -> None:
+        from tui_agent.settings.save import add_rule  # not needed to open a session
+
         await asyncio.to_thread(add_rule, settings.file, rule)
 
     async def prepare() -> None:

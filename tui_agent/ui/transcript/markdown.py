@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from textual.content import Content
 
 from tui_agent.literal import clean
@@ -55,8 +55,7 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-@dataclass(slots=True)
-class _Container:
+class _Container(Struct):
     """A quote or a list item around what is written: what stands before its first line, and before the others."""
 
     first: Content

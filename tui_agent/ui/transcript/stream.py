@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from tui_agent.ui.transcript.paint import Part
@@ -34,16 +35,14 @@ _DELIMITER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|
 _LINK = re.compile(r" {0,3}\[[^\]\n]+\]:\s*\S")
 
 
-@dataclass(eq=False, slots=True)
-class Table:
+class Table(Struct, eq=False):
     """A table cut into chunks: the first of them, and the columns' widths for each width they were asked for."""
 
     sample: str
     widths: dict[int, list[int]] = field(default_factory=dict)
 
 
-@dataclass(eq=False, slots=True)
-class Chunk:
+class Chunk(Struct, eq=False):
     """A run of Markdown that is laid out by itself.
 
     `gap`: a blank row stands before it. `start`: the number of its first list item, if it goes on with a list.
@@ -65,8 +64,7 @@ class Chunk:
     part: Part | None = None
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """The chunk that still grows, and what is known about its block."""
 
     kind: str = ""
