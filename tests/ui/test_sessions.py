@@ -126,7 +126,9 @@ async def test_letters_act_on_what_a_search_found(tmp_path: Path) -> None:
         await made.press("slash")
         await made.type("needle")
         await made.until(lambda: titles(made) == ["plain"])
-        await made.press("enter", "r")
+        await made.press("enter")
+        await made.settle()
+        await made.press("r")
         await made.until(lambda: isinstance(made.app.screen, Listing) and made.app.screen.entry.display)
 
 
