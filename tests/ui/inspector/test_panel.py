@@ -257,6 +257,17 @@ async def test_backups_say_what_made_them_and_are_previewed_restored_and_pinned(
         await made.until(lambda: "context_2.jsonl is the history again" in made.text)
 
 
+async def test_a_pinned_backup_says_so_also_where_it_is_narrow(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        conversation(session.context, 3)
+        session.context.rewrite("revert", 8)
+        session.context._backups[0].pinned = True
+
+    async with stage(tmp_path, size=WIDE, prepare=fill) as made:
+        await _open(made, tab=2)
+        await made.until(lambda: "pinned: revert" in made.text)
+
+
 async def test_a_backup_that_is_gone_says_so_and_offers_nothing(tmp_path: Path) -> None:
     def fill(session: FakeSession) -> None:
         session.context.rewrite("revert", 0).exists = False

@@ -196,7 +196,7 @@ class Backups(Tab):
         backup = self._backups[index]
         name = f"{backup.n}" if self.narrow else backup.name
         when = words.clock(backup.at, short=self.narrow)
-        made = f"{cause(backup)}, pinned" if backup.pinned else cause(backup)
+        made = f"pinned: {cause(backup)}" if backup.pinned else cause(backup)  # in front: what is long is cut
         wrong = trouble(backup)
         if not backup.exists:
             return (Content.styled(name, "$text-muted"), f"{made}: {wrong}", when, "gone", "")
