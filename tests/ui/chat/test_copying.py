@@ -184,3 +184,26 @@ async def test_what_a_shell_would_obey_is_copied_as_signs_and_that_is_said(
         await made.press("ctrl+c")
         await made.until(lambda: clipboard == ["First␛[201~<U+009B>31m␇last."], "the clipboard")
         await made.until(lambda: "control characters as signs" in " ".join(made.text.split()))
+
+
+async def test_ctrl_c_stops_nothing_just_after_what_was_selected_went_away(
+    tmp_path: Path, clipboard: list[str]
+) -> None:
+    async with stage(tmp_path) as made:
+        made.session.begin()
+        made.session.emit(
+            said.ToolStarted("c", "bash", "make", {}), said.ToolProgress("c", "one two three\n")
+        )
+        await made.until(lambda: "make" in made.text)
+        await made.press("ctrl+o")
+        await made.until(lambda: "one two three" in made.text)
+        await _select(made, "two", "three")
+        assert made.chat.selected is not None
+        made.session.emit(said.ToolEnded("c", "bash", "make", "ok", "", "something else\n", 15, 1.0))
+        await made.until(lambda: made.chat.selected is None)
+        await made.press("ctrl+c")
+        await made.until(lambda: "what was selected is not there any more" in made.text)
+        assert made.session.cancels == 0
+        await made.press("ctrl+c")
+        await made.until(lambda: made.session.cancels == 1)
+        assert not clipboard

@@ -9,6 +9,8 @@ are shown for them, since a shell would obey them where they are pasted; that is
 from __future__ import annotations
 
 import asyncio
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input, TextArea
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 SAID_S = 2.0
 """Seconds for which it is said what became of a copy."""
+_MISSED_S = 5.0
+"""Seconds for which a person may not have seen that a selection went away."""
 _EXPLAINED_S = 6.0
 """Seconds for which it is said whose the mouse is."""
 
@@ -40,6 +44,8 @@ class Copying(Asking):
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
         super().__init__(keys, tell)
         self._selected: Selecting | None = None
+        self._lost = -inf
+        """When what was selected went away by itself."""
         self._mouse_away = False
         self.acts |= {"copy": self._copy_answer, "mouse": self._switch_mouse}
 
@@ -53,6 +59,7 @@ class Copying(Asking):
 
     def on_selecting_selection_changed(self, event: Selecting.SelectionChanged) -> None:
         event.stop()
+        self._lost = monotonic() if event.lost else -inf
         if event.selected:
             if self._selected is not None and self._selected is not event.sheet:
                 self._selected.clear_selection()
@@ -63,13 +70,20 @@ class Copying(Asking):
         self.show_keys()
 
     def copy_selected(self) -> bool:
-        """Copy what is selected, and select nothing; False if nothing is."""
+        """Copy what is selected, and select nothing; False if nothing is.
+
+        Just after a selection went away by itself that is said: the key was not meant to stop or clear anything.
+        """
         view = self.selected
         if self.copy_from(self):
             return True
         if view is not None:
             self.work(self._copy_from(view), "copy")
-        return view is not None
+            return True
+        missed, self._lost = monotonic() - self._lost < _MISSED_S, -inf
+        if missed:
+            self.notify("what was selected is not there any more", markup=False, timeout=SAID_S)
+        return missed
 
     def copy_from(self, screen: Screen[None]) -> bool:
         """Copy what is selected in a field of a screen or in its texts, and select nothing; False if nothing is."""

@@ -61,12 +61,13 @@ class Selecting(Sheet):
     ]
 
     class SelectionChanged(Message):
-        """Something is selected now, or no longer."""
+        """Something is selected now, or no longer; `lost`: not because a person wanted it so."""
 
-        def __init__(self, sheet: Selecting, selected: bool) -> None:
+        def __init__(self, sheet: Selecting, selected: bool, *, lost: bool = False) -> None:
             super().__init__()
             self.sheet = sheet
             self.selected = selected
+            self.lost = lost
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class Selecting(Sheet):
         self._resumes = False
         if self._chosen is not None:
             self._chosen = None
-            self.post_message(self.SelectionChanged(self, False))
+            self.post_message(self.SelectionChanged(self, False, lost=True))
 
     def changed(self, entry: Entry) -> None:
         """The entry is not what it was; of a selection that was cut off with the front of an output nothing is left."""
