@@ -112,6 +112,7 @@ class ChatScreen(Writing, Keyed):
         self.query_one("#below").display = False
         self.status.tell(name=self._workspace.name)
         self.show_keys()
+        self._fit()  # before the first layout, which would be followed by another one
 
     # --- the session comes and is heard
 
@@ -400,7 +401,7 @@ class ChatScreen(Writing, Keyed):
 
     def _fit(self) -> None:
         rows = layout.share(
-            self.size.height,
+            self.app.size.height,
             fixed=2 + int(self.queue_line.display) + int(self.find_bar is not None) + self._guide_rows,
             card=self.dock.card is not None,
             answering=self.dock.has_keys,
