@@ -57,7 +57,7 @@ def walk(place: Path, size: tuple[int, int], show: Show) -> None:
 def first_half(terminal: Terminal, shop: Path, show: Show) -> None:
     """From the launch to a command that is running."""
     show("launch without a key", terminal.wait("demo model - no AI"))
-    terminal.wait("Set ANTHROPIC_API_KEY")
+    terminal.wait(r"setting\s+ANTHROPIC_API_KEY|ANTHROPIC_API_KEY before")
     say(terminal, "read greeting.txt")
     show("a file is read", terminal.wait("2 lines came back"))
     idle(terminal)
