@@ -83,7 +83,7 @@ def test_the_inspector_alone_ends_with_its_terminal_too(shop: Path) -> None:
         assert screen.process.wait(AT_ONCE_S) == HUNG_UP
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
 async def test_a_signal(screen: Terminal, shop: Path, number: signal.Signals) -> None:
     screen.process.send_signal(number)
     assert screen.end() == 128 + number
