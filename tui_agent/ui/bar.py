@@ -12,11 +12,13 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 
+from tui_agent.ui.still import Still
+
 if TYPE_CHECKING:
     from textual.geometry import Region, Size
 
 
-class QuietBar(ScrollBar):
+class QuietBar(ScrollBar, Still):
     """The bar. What it is told and what does not show is kept for the next time that it is drawn."""
 
     _look: tuple[object, ...] | None = None

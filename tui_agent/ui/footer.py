@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from textual.content import Content
 from textual.style import Style
-from textual.widget import Widget
+
+from tui_agent.ui.still import Still
 
 if TYPE_CHECKING:
     from textual.app import RenderResult
@@ -80,7 +81,7 @@ def line(entries: Sequence[Entry], width: int) -> Content:
     return Content("").join(parts)
 
 
-class KeyLine(Widget):
+class KeyLine(Still):
     """The footer. `show` takes what can be pressed; `many` allows more rows."""
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -365,8 +365,7 @@ class Rows(QuietScroll, can_focus=True):
         self.call_after_refresh(self._keep_visible)
 
     def on_resize(self) -> None:
-        """Lay the columns out anew."""
-        self._strips.clear()
+        """Columns of another width are laid out with the next row that is drawn."""
         self._relayout()
         self._keep_visible()
 

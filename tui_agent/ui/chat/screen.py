@@ -23,7 +23,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textual.containers import Container, Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
@@ -37,6 +36,7 @@ from tui_agent.ui.chat.hearing import Hearing
 from tui_agent.ui.chat.keyed import Keyed
 from tui_agent.ui.chat.todo import Todo
 from tui_agent.ui.chat.writing import Writing
+from tui_agent.ui.still import Across, Down, Pile, Text
 from tui_agent.ui.terminal import on_another_machine
 
 if TYPE_CHECKING:
@@ -94,19 +94,19 @@ class ChatScreen(Writing, Keyed):
 
     def compose(self) -> ComposeResult:
         yield self.status
-        with Horizontal(id="body"), Vertical(id="chat"):
-            with Container(id="view"):
+        with Across(id="body"), Down(id="chat"):
+            with Pile(id="view"):
                 yield self.transcript
-                yield Static(id="below", markup=False)
+                yield Text(id="below", markup=False)
             yield self.dock
             yield self.todo
             yield self.queue_line
             yield self.completion
-            with Horizontal(id="prompt"):
-                yield Static(">", id="sign", markup=False)
+            with Across(id="prompt"):
+                yield Text(">", id="sign", markup=False)
                 yield self.composer
         yield self.key_line
-        yield Static(id="foot")  # the row of the footer, which lies over it
+        yield Text(id="foot")  # the row of the footer, which lies over it
 
     def on_mount(self) -> None:
         self.query_one("#below").display = False

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 from textual.content import Content
-from textual.widget import Widget
 
 from tui_agent import literal
+from tui_agent.ui.still import Still
 from tui_agent.ui.words import number
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _length(parts: dict[str, Part]) -> int:
     return cells + gap * max(0, len(parts) - 1) + (2 if "state" in parts and len(parts) > 1 else 0)
 
 
-class StatusLine(Widget):
+class StatusLine(Still):
     """The status line. It redraws when a fact changes and, while something runs, once a second."""
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui_agent import literal
+from tui_agent.ui.bar import QuietScroll
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -23,7 +23,7 @@ Said = tuple[str, str]
 """A text, foreign ones too, and its style in Textual's words."""
 
 
-class Leaf(ScrollView, can_focus=True):
+class Leaf(QuietScroll, can_focus=True):
     """The text. Lines are broken at spaces where one is near, else anywhere."""
 
     DEFAULT_CSS = """
@@ -56,7 +56,7 @@ class Leaf(ScrollView, can_focus=True):
         self._rows = [
             (row, style) for line, style in self._said for row in broken(line.expandtabs(4), self._width)
         ]
-        self.virtual_size = Size(self._width, len(self._rows))
+        self.hold(Size(self._width, len(self._rows)))
         self.refresh()
 
     def on_resize(self) -> None:

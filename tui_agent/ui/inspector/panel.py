@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.style import Style
-from textual.widgets import Static
 
 from tui_agent.ui.inspector.backups import Backups
 from tui_agent.ui.inspector.checkpoints import Checkpoints
@@ -27,6 +25,7 @@ from tui_agent.ui.inspector.events import Events
 from tui_agent.ui.inspector.records import Records
 from tui_agent.ui.inspector.tab import Around, Key, Tab
 from tui_agent.ui.inspector.tokens import TokenFigures
+from tui_agent.ui.still import Down, Text
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -38,7 +37,7 @@ _SPREAD = 54
 """Columns from which the names of the tabs stand apart."""
 
 
-class Panel(Vertical):
+class Panel(Down):
     """The inspector over one log. `around` says what is known besides it; without `writable` it only shows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,7 +73,7 @@ class Panel(Vertical):
         self._around = around
         self._at = 0
         self._tabs: dict[int, Tab] = {}
-        self._names = Static(classes="tabs", markup=False)
+        self._names = Text(classes="tabs", markup=False)
 
     @property
     def tab(self) -> Tab:

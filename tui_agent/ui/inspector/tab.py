@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.scroll_view import ScrollView
-from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui.filter import Filter
 from tui_agent.ui.inspector.leaf import Leaf
+from tui_agent.ui.still import Down, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
     from textual.widget import Widget
+    from textual.widgets import Input
 
     from tui_agent.context import Context
     from tui_agent.ui.rows import Cell, Column, Rows
@@ -70,7 +70,7 @@ class Around:
     trace: Path | None = None
 
 
-class Tab(Vertical):
+class Tab(Down):
     """A tab. `NAME` stands in the panel's first line; `grew` and `changed` say what happened to the log."""
 
     NAME = ""
@@ -116,7 +116,7 @@ class Tab(Vertical):
         self.rows = rows
         self._around = around
         self._filter = Filter()
-        self._sum = Static(classes="sum", markup=False)
+        self._sum = Text(classes="sum", markup=False)
         self._due: Timer | None = None
         self._drawn = False
         self.narrow = False
@@ -124,7 +124,7 @@ class Tab(Vertical):
     def compose(self) -> ComposeResult:
         yield self.rows
         yield self._filter
-        with Vertical(classes="detail"):
+        with Down(classes="detail"):
             yield self.detail()
         yield self._sum
 
