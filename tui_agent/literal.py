@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 _MARKS = 4
 """Combining marks shown on one character; more of them are counted instead (they would grow over other rows)."""
@@ -49,19 +48,23 @@ _SIGNS = {code: chr(0x2400 + code) for code in range(32) if code not in (0x09, 0
 _FLAG_TAGS = "\U000e0030-\U000e0039\U000e0061-\U000e007a"
 
 
-class _Patterns(NamedTuple):
-    unsafe: re.Pattern[str]
-    tower: re.Pattern[str]
-    dropped: re.Pattern[str]
-    run: re.Pattern[str]
+_Pair = tuple[re.Pattern[str], re.Pattern[str]]
+"""Patterns are compiled for the first text that needs them, since that takes milliseconds."""
 
 
 @cache
-def _patterns() -> _Patterns:
-    """What is looked for in text that is not ASCII; compiled for the first such text, since that takes milliseconds."""
-    return _Patterns(
+def _unsafe_and_tower() -> _Pair:
+    """What is looked for in text that is not ASCII."""
+    return (
         re.compile(f"[{_CONTROL}{_HIDDEN}{_SKIN}\ud800-\udfff]"),
         re.compile(f"[{_MARK}]{{{_MARKS + 1},}}"),
+    )
+
+
+@cache
+def _dropped_and_run() -> _Pair:
+    """What is dropped, and what is named, in text that holds something unsafe."""
+    return (
         re.compile(
             # the tags of a flag such as Scotland's: up to six letters and digits behind a black flag, and the end tag
             f"(?<=\U0001f3f4)[{_FLAG_TAGS}]{{1,6}}\U000e007f"
@@ -96,8 +99,9 @@ def visible(text: str) -> str:
     """
     if text.isascii():
         return text if _ASCII_UNSAFE.search(text) is None else text.translate(_SIGNS)
-    unsafe, tower, dropped, run = _patterns()
+    unsafe, tower = _unsafe_and_tower()
     if unsafe.search(text) is not None:
+        dropped, run = _dropped_and_run()
         text = run.sub(_sign, dropped.sub(_dropped, clean(text))).translate(_SIGNS)
     return text if tower.search(text) is None else tower.sub(_fewer, text)
 
