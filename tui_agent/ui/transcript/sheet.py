@@ -324,7 +324,7 @@ class Sheet(QuietScroll, can_focus=True):
         if not self._screen_rows:
             self._screen_rows = self._rows_now()
         if y >= len(self._screen_rows):
-            return Strip.blank(self._room, self.rich_style)
+            return Strip.blank(self._sheet.width, self.visual_style.rich_style)
         return self._line(y, *self._screen_rows[y])
 
     def _spans_of(self, placed: Placed, row: Row) -> Spans:
