@@ -35,8 +35,10 @@ class Down(containers.Vertical, Still):
     """Widgets below each other."""
 
 
-class Pile(containers.Container, Still):
-    """Widgets over each other."""
+class Covered(containers.Container, Still):
+    """Widgets below or over each other that leave nothing of it free: no row of its own is worked out."""
+
+    BLANK = True
 
 
 class Text(widgets.Static, Still):

@@ -36,7 +36,7 @@ from tui_agent.ui.chat.hearing import Hearing
 from tui_agent.ui.chat.keyed import Keyed
 from tui_agent.ui.chat.todo import Todo
 from tui_agent.ui.chat.writing import Writing
-from tui_agent.ui.still import Across, Down, Pile, Text
+from tui_agent.ui.still import Across, Covered, Text
 from tui_agent.ui.terminal import on_another_machine
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class ChatScreen(Writing, Keyed):
 
     def compose(self) -> ComposeResult:
         yield self.status
-        with Across(id="body"), Down(id="chat"):
-            with Pile(id="view"):
+        with Covered(id="body"), Covered(id="chat"):
+            with Covered(id="view"):
                 yield self.transcript
                 yield Text(id="below", markup=False)
             yield self.dock
