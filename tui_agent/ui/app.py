@@ -33,6 +33,7 @@ from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from textual.screen import Screen
     from textual.timer import Timer
 
@@ -95,7 +96,7 @@ class TuiAgent(Switching):
         }
         self.farewell = ""
         self._began = time.monotonic()
-        self._ending = False
+        self._begun = self._ending = False
         self._totals = Totals(settings.prices)
         self._attention = Attention(time.monotonic)
         self._bell_timer: Timer | None = None
@@ -106,9 +107,20 @@ class TuiAgent(Switching):
         self.set_keymap(self.keys.keymap)
         self._watch_hangup()
         self._begin_hearing()
-        self.call_after_refresh(self._open)
+        self.call_after_refresh(self._begin)
         for notice in (*self.keys.problems, *self.looks.problems, *self.settings.notices):
             self._chat.say(notice, "warning")
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        super()._display(screen, renderable)
+        if renderable is not None and not self._begun:
+            # not only after the refresh, for which the loop waits idle until its next tick
+            self.call_later(self._begin)
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._open()
 
     def _open(self) -> None:
         # what is said while the session opens is heard once its history is shown, which would wipe it away
