@@ -327,3 +327,19 @@ async def test_hostile_text_shows_literally_everywhere(part: int, tmp_path: Path
                 assert not acts(line), (name, line)
             await session.cancel()
             await made.until(lambda: made.chat.dock.card is None)
+
+
+async def test_keys_right_behind_the_key_that_opens_a_place_are_the_places(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await made.type("draft")
+        await made.press("ctrl+x", "i", "right", "right")
+        await made.until(lambda: made.chat.panel is not None and made.chat.panel.tab.NAME == "Backups")
+        await made.press("ctrl+x", "i")
+        await made.until(lambda: made.chat.panel is None)
+        await made.press("ctrl+x", "g", "escape")
+        await made.settle()
+        assert made.chat.jump is None
+        await made.press("ctrl+x", "g", "enter")
+        await made.until(lambda: made.session.performed)
+        assert made.session.performed[0][0] == "revert"
+        assert not made.session.submitted

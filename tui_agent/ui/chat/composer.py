@@ -97,6 +97,8 @@ class Composer(Signed):
         self.past = History()
         self.cards_wait = False
         self.walking = False
+        self.held: list[tuple[str, str | None]] | None = None
+        """Keys that are meant for a place that is on its way, and not for the words here; None while none is."""
         self.workspace = Path()
         self.picture: Picture | None = None
         self._aside: Prompt | None = None
@@ -214,6 +216,11 @@ class Composer(Signed):
 
     async def _on_key(self, event: events.Key) -> None:
         self._last_key, self._pressed = self._clock(), event.time
+        if self.held is not None:
+            self.held.append((event.key, event.character))
+            event.stop()
+            event.prevent_default()
+            return
         if event.is_printable:
             self.walking = False
         if event.key in ("ctrl+v", "super+v"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from textual import events
 
 from tui_agent import literal
 from tui_agent.ui import footer
@@ -10,6 +12,8 @@ from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.copying import Copying
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from textual.notifications import SeverityLevel
 
     from tui_agent.events import Emit, Level
@@ -29,7 +33,7 @@ class Places(Copying):
         super().__init__(keys, tell)
         self.panel: Panel | None = None
         self.jump: Jump | None = None
-        self.acts |= {"jump": self.open_jump, "inspect": self.toggle_panel, "next_place": self._next_place}
+        self.acts |= {"jump": self._want_jump, "inspect": self._want_panel, "next_place": self._next_place}
 
     def performed(self, text: str, level: Level = "info") -> None:
         super().performed(text, level)
@@ -47,6 +51,27 @@ class Places(Copying):
         if self.panel is not None:
             self.panel.set_class(columns is None, "-over")
             self.panel.styles.width = columns if columns is not None else layout.overlay_columns(width)
+
+    # --- what was pressed behind the key that opens a place is meant for the place
+
+    def _want_panel(self) -> None:
+        self.work(self._expected(self.toggle_panel()), "act-inspect")
+
+    def _want_jump(self) -> None:
+        self.work(self._expected(self.open_jump()), "act-jump")
+
+    def _expected(self, opening: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+        """Hold the composer's keys from now on until the place is open, and give them to what has the focus then."""
+        self.composer.held = []
+        return self._opened(opening)
+
+    async def _opened(self, opening: Coroutine[Any, Any, None]) -> None:
+        try:
+            await opening
+        finally:
+            held, self.composer.held = self.composer.held or [], None
+            for key, character in held:
+                self.app.post_message(events.Key(key, character))
 
     # --- the inspector
 
