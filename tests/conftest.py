@@ -23,3 +23,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
         if name.endswith(("_API_KEY", "_AUTH_TOKEN")):
             monkeypatch.delenv(name)
     return place
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Half as many again as there are cores: many tests wait for a program on a terminal."""
+    return max(2, (os.cpu_count() or 2) * 3 // 2)
