@@ -9,6 +9,7 @@ from typing import Literal
 from textual.content import Content
 
 from tui_agent.literal import one_line
+from tui_agent.ui.themes import UNICODE
 
 GAP = 2
 """Cells between columns."""
@@ -50,3 +51,13 @@ def fitted(cell: Cell, column: Column, width: int, more: str) -> Content:
         content = content.truncate(max(0, width - len(more))) + Content(more)
     pad = max(0, width - content.cell_length)
     return content.pad_left(pad) if column.align == "right" else content.pad_right(pad)
+
+
+def cut(text: Content, width: int) -> Content:
+    """The text in at most `width` cells, with a sign at its end if there was more.
+
+    Textual's own sign is two cells wide in some terminals.
+    """
+    if text.cell_length <= width:
+        return text
+    return text.truncate(max(0, width - len(UNICODE.more))) + Content(UNICODE.more)

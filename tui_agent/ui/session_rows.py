@@ -10,7 +10,7 @@ from textual.content import Content
 
 from tui_agent import literal
 from tui_agent.ui import words
-from tui_agent.ui.cells import Cell, Column
+from tui_agent.ui.cells import Cell, Column, cut
 
 if TYPE_CHECKING:
     from tui_agent.sessions.catalog import Census, Entry
@@ -64,9 +64,7 @@ def detail(
     if place:
         figures.insert(0, words.short_path(entry.workspace))
     lines.append(("", ", ".join(filter(None, figures))))
-    return Content("\n").join(
-        [words.cut(Content(f"{name:<8}{_flat(text)}"), room) for name, text in lines if text]
-    )
+    return Content("\n").join([cut(Content(f"{name:<8}{_flat(text)}"), room) for name, text in lines if text])
 
 
 def age(at: str, now: datetime | None = None) -> str:

@@ -9,10 +9,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Protocol, TypeVar
 
-from textual.content import Content
-
-from tui_agent.ui.themes import UNICODE
-
 T = TypeVar("T")
 
 SIGNS = {"exact": "", "estimated": "~", "reconciled": "≃"}
@@ -26,16 +22,6 @@ class Counted(Protocol):
     def count(self) -> int: ...
     @property
     def mark(self) -> str: ...
-
-
-def cut(text: Content, width: int) -> Content:
-    """The text in at most `width` cells, with a sign at its end if there was more.
-
-    Textual's own sign is two cells wide in some terminals.
-    """
-    if text.cell_length <= width:
-        return text
-    return text.truncate(max(0, width - len(UNICODE.more))) + Content(UNICODE.more)
 
 
 def number(count: int, mark: str = "exact") -> str:

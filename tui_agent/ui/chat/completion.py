@@ -14,7 +14,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from tui_agent import literal
-from tui_agent.ui.words import cut
+from tui_agent.ui.cells import cut
 
 if TYPE_CHECKING:
     from textual import events
