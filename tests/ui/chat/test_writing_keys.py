@@ -104,7 +104,7 @@ async def test_a_name_typed_in_one_burst_with_enter_does_what_it_says(tmp_path: 
 async def test_how_a_command_is_used_is_shown_while_its_argument_is_written(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.type("/rename x")
-        await made.until(lambda: "/rename TITLE  Give the session another title" in made.text, "the usage")
+        await made.until(lambda: "/rename TITLE  give the session another title" in made.text, "the usage")
         await made.press("enter")
         await made.until(lambda: made.session.performed)
         assert made.session.performed == [("rename", "x")]
