@@ -83,6 +83,13 @@ class Terminal:
         assert not missing, (missing, self.shown[start:][-2000:])
         return len(self.shown)
 
+    def until_one_of(self, start: int, *signs: bytes) -> bytes:
+        """Read until one of these was shown after a place in `shown`; which one."""
+        self._read(lambda: any(sign in self.shown[start:] for sign in signs))
+        found = [sign for sign in signs if sign in self.shown[start:]]
+        assert found, (signs, self.shown[start:][-2000:])
+        return found[0]
+
     def until_quiet(self, seconds: float = 0.3) -> None:
         """Read until nothing was written for so long."""
         size = -1

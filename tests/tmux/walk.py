@@ -141,7 +141,8 @@ def approve(terminal: Terminal) -> None:
     for _ in range(5):
         terminal.keys("y")
         try:
-            terminal.wait(r"\[y\] once", gone=True, seconds=4)
+            # the head, for a card that takes a line more is caught half drawn
+            terminal.wait(r"\d to answer", gone=True, seconds=4)
         except AssertionError:
             continue
         return
