@@ -275,4 +275,6 @@ async def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path, home: Path) 
         await made.press("f4")
         await made.until(lambda: isinstance(made.app.screen, SessionList))
         await made.press("w")
-        await made.until(lambda: "cannot be read" in unwrapped(made) and "every workspace: 0" in made.lines[1])
+        await made.until(
+            lambda: "cannot be read" in unwrapped(made) and "every workspace: 0" in made.lines[1]
+        )
