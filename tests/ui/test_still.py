@@ -8,6 +8,7 @@ import pytest
 
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import stage
+from tui_agent.ui import footer
 
 
 @pytest.mark.usefixtures("quick")
@@ -32,3 +33,27 @@ async def test_the_footer_and_a_detail_take_one_layout_to_open_and_one_to_close(
             await made.press(key)
             await made.settle()
             assert len(layouts) == 1, key
+
+
+async def test_the_footer_covers_no_row_of_the_composer_on_a_screen_that_became_narrower(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, size=(200, 50)) as made:
+        for columns, rows in ((100, 30), (80, 24)):
+            await made.pilot.resize_terminal(columns, rows)
+            await made.settle()
+            await made.type("word")
+            await made.settle()
+            assert made.chat.key_line.region.height == 1
+            assert made.lines[-2].strip().startswith("> word")
+
+
+async def test_the_letters_take_the_rows_of_the_width_that_is_there(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(200, 50)) as made:
+        await made.press("ctrl+x")
+        await made.settle()
+        for columns, rows in ((80, 24), (200, 50)):
+            await made.pilot.resize_terminal(columns, rows)
+            await made.settle()
+            line = made.chat.key_line
+            assert line.region.height == len(footer.rows(line.entries, columns))

@@ -16,6 +16,7 @@ from tui_agent.ui.still import Still
 
 if TYPE_CHECKING:
     from textual.app import RenderResult
+    from textual.geometry import Size
 
 MOST = 6
 _GAP = "  "
@@ -103,6 +104,10 @@ class KeyLine(Still):
             other_rows = many or self._many
             self._entries, self._many = tuple(entries), many
             self.refresh(layout=other_rows)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        # of the width to come: what is drawn now is as wide as the row was, and would be broken in a narrower one
+        return len(rows(self._entries, width)) if self._many else 1
 
     def render(self) -> RenderResult:
         width = self.size.width
