@@ -52,7 +52,7 @@ async def test_the_letters_take_the_rows_of_the_width_that_is_there(tmp_path: Pa
     async with stage(tmp_path, size=(200, 50)) as made:
         await made.press("ctrl+x")
         await made.settle()
-        for columns, rows in ((80, 24), (200, 50)):
+        for columns, rows in ((80, 24), (120, 36), (200, 50)):
             await made.pilot.resize_terminal(columns, rows)
             await made.settle()
             line = made.chat.key_line
