@@ -28,3 +28,21 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Half as many again as there are cores: many tests wait for a program on a terminal."""
     return max(2, (os.cpu_count() or 2) * 3 // 2)
+
+
+_LONG = (
+    *(
+        "tests/ui/test_soak.py",
+        "tests/test_screenshots.py",
+        "tests/tmux/",
+        "tests/cli/",
+        "tests/test_install.py",
+    ),
+    *("tests/ui/inspector/test_live.py", "tests/ui/cards/test_any_keys.py", "tests/ui/test_reach.py"),
+)
+"""Files that wait long, or take long, for the few tests they hold."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files first, so that no core waits for one of them at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
