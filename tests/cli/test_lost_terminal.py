@@ -155,9 +155,11 @@ def approve(screen: Terminal) -> None:
     screen.until(b"run this command?")
     answer = b"not taken"
     while answer == b"not taken":
+        screen.press(TO_CARD)
+        screen.until_quiet()
         time.sleep(ARMED_S)
         start = len(screen.shown)
-        screen.press(TO_CARD + b"y")
+        screen.press(b"y")
         answer = screen.until_one_of(start, b": working\x07", b": done\x07", b"not taken")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,16 @@ def _key(letter: str) -> str:
     return SIGN_NAMES.get(letter, letter)
 
 
+def some(all_of_them: Iterable[object], every: int) -> list[object]:
+    """The first and every so many of these in CI, the others when all slow tests run."""
+    return [
+        pytest.param(one, marks=() if index % every == 0 else pytest.mark.slow)
+        for index, one in enumerate(all_of_them)
+    ]
+
+
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", ON_CHAT)
+@pytest.mark.parametrize("place", some(ON_CHAT, 3))
 async def test_every_action_is_reached_from_every_place_on_the_chat(place: str, tmp_path: Path) -> None:
     async with at(tmp_path, ON_CHAT[place], SIZE) as made:
         focused, draft = made.app.focused, made.chat.composer.text
@@ -93,7 +102,7 @@ async def _click_letter(made: Stage, letter: str, name: str) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", OVER)
+@pytest.mark.parametrize("place", some(OVER, 3))
 async def test_every_direct_key_is_heard_in_every_place_over_the_chat(place: str, tmp_path: Path) -> None:
     async with at(tmp_path, OVER[place], SIZE) as made:
         done, screen = _record(made), made.app.screen
@@ -109,7 +118,7 @@ async def test_every_direct_key_is_heard_in_every_place_over_the_chat(place: str
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", OVER)
+@pytest.mark.parametrize("place", some(OVER, 3))
 async def test_letters_act_from_every_place_over_the_chat_by_key_in_one_read_and_by_click(
     place: str, tmp_path: Path
 ) -> None:
@@ -135,7 +144,7 @@ async def test_letters_act_from_every_place_over_the_chat_by_key_in_one_read_and
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", EVERY)
+@pytest.mark.parametrize("place", some(EVERY, 5))
 async def test_ctrl_q_leaves_from_every_place(place: str, tmp_path: Path) -> None:
     async with at(tmp_path, EVERY[place]) as made:
         done = _record(made)
@@ -145,7 +154,7 @@ async def test_ctrl_q_leaves_from_every_place(place: str, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
-    "place", [place for place in ON_CHAT if place not in ("jump card", "no session yet")]
+    "place", some([place for place in ON_CHAT if place not in ("jump card", "no session yet")], 5)
 )
 async def test_the_chat_is_scrolled_from_every_place(place: str, tmp_path: Path) -> None:
     async with at(tmp_path, ON_CHAT[place]) as made:
@@ -165,7 +174,9 @@ _LINES = ("card", "reply line", "edit line", "rule line", "jump card")
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", [place for place in (*ON_CHAT, "help") if place not in (*_TYPING, *_LINES)])
+@pytest.mark.parametrize(
+    "place", some([place for place in (*ON_CHAT, "help") if place not in (*_TYPING, *_LINES)], 4)
+)
 async def test_a_letter_that_means_nothing_is_typed_from_every_place(place: str, tmp_path: Path) -> None:
     async with at(tmp_path, EVERY[place]) as made:
         before = made.chat.composer.text
@@ -176,8 +187,8 @@ async def test_a_letter_that_means_nothing_is_typed_from_every_place(place: str,
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("width", [80, 100, 117, 120, 148, 200])
-@pytest.mark.parametrize("place", [place for place in EVERY if place not in ("help", "palette")])
+@pytest.mark.parametrize("width", some([80, 100, 117, 120, 148, 200], 6))
+@pytest.mark.parametrize("place", some([place for place in EVERY if place not in ("help", "palette")], 2))
 async def test_the_footer_names_the_way_back_in_every_place(place: str, width: int, tmp_path: Path) -> None:
     async with at(tmp_path, EVERY[place], (width, 24)) as made:
         line = made.app.screen.query_one("#keys")
