@@ -439,18 +439,7 @@ def screen_bindings() -> list[Binding]:
     An action without a direct key has a binding too, on a key that no terminal sends: `[keys]` may give it one. They
     come before the focused widget's own keys: a text area has a meaning for F6, F7, ctrl+x and ctrl+z too.
     """
-    made = [
-        Binding(
-            ",".join(action.keys) or f"unset+{action.id}",
-            f"act('{action.id}')",
-            action.words,
-            show=False,
-            priority=True,
-            id=action.id,
-        )
-        for action in ACTIONS
-        if not action.fixed
-    ]
+    made = _table("act")
     made += [
         Binding(key, f"after_leader('{key}')", show=False, priority=True)
         for key in (*LETTER_OF, *_NO_LETTERS)
@@ -460,10 +449,15 @@ def screen_bindings() -> list[Binding]:
 
 def place_bindings() -> list[Binding]:
     """The bindings of a place over the chat: every key of the table, which says there what it says in the chat."""
+    return _table("away")
+
+
+def _table(verb: str) -> list[Binding]:
+    """A binding for each action whose keys can be changed; `verb` is the screen's action that is given its id."""
     return [
         Binding(
             ",".join(action.keys) or f"unset+{action.id}",
-            f"away('{action.id}')",
+            f"{verb}('{action.id}')",
             action.words,
             show=False,
             priority=True,
