@@ -256,11 +256,12 @@ class Question(Struct, frozen=True):
 
     kind `approval`: a tool call (`tool`, `call`, `body` = command or diff, `rule` = the rule that `w` would write,
     `place` = where it runs, `warning` = what is unusual, such as a path outside the workspace);
-    kind `text`: a free answer; kind `choice`: one of `choices`.
+    kind `text`: a free answer; kind `choice`: one of `choices`;
+    kind `review`: a summary before it takes effect (`body` says what it stands for, `editable` is its text).
     """
 
     id: str
-    kind: Literal["approval", "text", "choice"]
+    kind: Literal["approval", "text", "choice", "review"]
     title: str
     body: str = ""
     tool: str = ""
@@ -278,7 +279,8 @@ class Answer(Struct, frozen=True):
 
     For an approval `verdict` is `once`, `session` (a rule for this session), `always` (a rule in settings) or `no`;
     `note` tells the model why not, `rule` is the rule as edited, `edited` replaces the question's `editable` argument.
-    For text and choice `note` is the answer and `verdict` is `answer`; `dismissed` when nobody answered.
+    For text and choice `note` is the answer and `verdict` is `answer`; `dismissed` when nobody answered. For a review
+    `once` accepts (`edited` is the text in its place), `no` discards.
     """
 
     verdict: Literal["once", "session", "always", "no", "answer", "dismissed"]
@@ -335,3 +337,107 @@ class LogFailed(Event, frozen=True):
 
 class LogRecovered(Event, frozen=True):
     """Writes succeed again."""
+
+
+# --- compaction ------------------------------------------------------------------------------------------------
+
+
+Trigger = Literal["auto", "manual", "overflow", "ahead"]
+"""What began a compaction: the threshold, a person, a request that did not fit, or time to spare before it is due."""
+
+
+class CompactionStarted(Event, frozen=True):
+    """A summary of the history is being made. `tokens` of `window` is the weight that began it, `limit` the one at
+    which settings demand it; `instruction` is what the person wants the summary to dwell on."""
+
+    trigger: Trigger
+    strategy: str
+    tokens: int
+    mark: Literal["exact", "reconciled", "estimated"]
+    window: int
+    limit: int
+    instruction: str = ""
+
+
+class CompactionStage(Event, frozen=True):
+    """What the running compaction does now, in words: waiting for the step, asking the hook, summarising (2 of 5)..."""
+
+    stage: str
+
+
+class CompactionSummary(Event, frozen=True):
+    """The summary is there and checked, not yet in force; `tokens` is its weight."""
+
+    text: str
+    tokens: int
+
+
+class CompactionCompleted(Event, frozen=True):
+    """The summary is in force; `Rotated` is sent too.
+
+    `before` and `after` are the weights of the next request in tokens; `seconds` is how long it took; `cost` in US
+    dollars is None where no price is set. `input` (all of it), `output` and `cache_read` are the exact figures of the
+    requests it took, 0 where there were none. `summary` is the record of the summary and `text` its words; `replaced`
+    counts the messages that went, `kept` says in words what stands word for word, `doubts` where the summary
+    contradicts the log. `lost` counts marks and elisions whose record is gone.
+    """
+
+    trigger: Trigger
+    strategy: str
+    before: int
+    after: int
+    seconds: float
+    backup: str
+    summary: str
+    text: str
+    replaced: int
+    kept: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    lost: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cost: float | None = None
+    edited: bool = False
+
+
+class CompactionFailed(Event, frozen=True):
+    """No summary came into force; the log is as it was, byte for byte. `ways` are the ways out, in words."""
+
+    trigger: Trigger
+    strategy: str
+    reason: str
+    seconds: float
+    ways: tuple[str, ...] = ()
+
+
+class CompactionSkipped(Event, frozen=True):
+    """A compaction that was due or wanted was not made. `reason` is one of the words below, `detail` says it in full.
+
+    off (settings), held (after an undo), short (too little to gain), floor (prompt and tools alone are too large),
+    no_progress, hook (it said no), cancelled, superseded (the history was changed meanwhile), declined (at the review).
+    """
+
+    trigger: Trigger
+    reason: str
+    detail: str
+
+
+class CompactionHeld(Event, frozen=True):
+    """Compaction by itself is held (after a person undid one), or is not any more."""
+
+    held: bool
+
+
+class MicroCompacted(Event, frozen=True):
+    """Old results were elided in one batch: record `elide`, which brings them all back (`/unelide`).
+
+    `items` says of each what it was, in words. `before` and `after` are the weights of the next request in tokens;
+    `arithmetic` says why it pays.
+    """
+
+    elide: str
+    items: tuple[str, ...]
+    before: int
+    after: int
+    arithmetic: str = ""
