@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Level = Literal["info", "warning", "error"]
 
+OWN_COMMAND = "!bash"
+"""The `tool` of a command that a person ran themselves, apart from the model's calls."""
+
 
 class Event(Struct, frozen=True):
     """Something that happened."""

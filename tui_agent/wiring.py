@@ -6,7 +6,7 @@ Everything above (the screen, `-p`, tests) calls `open_session`; nothing below k
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,7 +149,7 @@ async def open_session(
         ),
         title=folder.meta.title,
     )
-    repaired = await _settle_in(session)
+    repaired = await _settle_in(session, prepare)
     bus.emit(
         SessionOpened(
             session=session.id,
@@ -324,15 +324,21 @@ def _appended(record: Record) -> Appended:
     return Appended(record.role, record.id, record.line)
 
 
-async def _settle_in(session: Session) -> list[str]:
-    """Take the log for writing if there is something to mend; tell if somebody else has it."""
+async def _settle_in(session: Session, prepare: Callable[[], Awaitable[None]]) -> list[str]:
+    """Take the log for writing if there is something to mend; tell if somebody else has it.
+
+    A log gets what it lacks first (`prepare`) where the record of a command that was cut off may be its first.
+    """
     context = session.context
     damaged = len(context.damage)
     repaired = [f"{damaged} damaged line{'s are' if damaged > 1 else ' is'} left out"] if damaged else []
-    if not len(context.records):
+    cut_off = session.folder.running_path.exists()
+    if not len(context.records) and not cut_off:
         return repaired
     try:
         await context.hold()
+        if cut_off:
+            await prepare()
         return repaired + await session.mend()
     except LogBusy as error:
         session.read_only = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tests.support.engine import engine, reread
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.agent.replies import requests
 from tui_agent.commands import CommandError
-from tui_agent.events import ToolEnded, ToolProgress, ToolStarted
+from tui_agent.events import OWN_COMMAND, SessionOpened, ToolEnded, ToolProgress, ToolStarted
+from tui_agent.sessions.folder import SessionFolder
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ async def test_a_command_is_told_to_the_model_with_the_next_words(
         await run.session.perform("run", "printf 'alpha\\n\\033[31mbeta'; exit 3")
         assert not server.requests, "no model is asked for it"
         (ended,) = run.all(ToolEnded)
-        assert (ended.tool, ended.outcome, ended.summary) == ("!bash", "error", "exit 3")
+        assert (ended.tool, ended.outcome, ended.summary) == (OWN_COMMAND, "error", "exit 3")
         await run.say("what was that?")
         assert run.session.title == "what was that?"
         (message,) = server.requests[0]["messages"]
@@ -65,7 +67,11 @@ async def test_a_command_beside_a_turn_is_written_between_two_steps(
         await own
         await run.session.until_idle()
         origins = [message.origin for message in run.context.history]
-        assert origins.index("command") == origins.index("tool") + 1
+        # behind the step in which it ended, which is the first or the second
+        assert origins in (
+            [None, None, "tool", "command", None],
+            [None, None, "tool", None, "command"],
+        )
         await run.say("seen?")
         assert "beside" in json.dumps(server.requests[-1]["messages"])
         assert not server.violations
@@ -95,6 +101,68 @@ async def test_closing_the_session_writes_the_record_of_a_running_command(
     await own
     fresh = await reread(run)
     assert fresh.history[-1].origin == "command"
+
+
+def left_behind(folder: SessionFolder) -> dict[str, str]:
+    """What a killed program leaves of a command that it ran."""
+    noted: dict[str, str] = json.loads(folder.running_path.read_text())
+    return noted
+
+
+@pytest.mark.parametrize("before", ["nothing", "a turn"])
+async def test_a_command_during_which_the_program_is_killed_is_in_the_next_session(
+    before: str, tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(*[Reply.text("one")] * (before == "a turn"), Reply.text("I see"))
+    async with engine(tmp_path, server) as run:
+        if before == "a turn":
+            await run.say("first")
+        folder = run.session.folder
+        own = asyncio.create_task(run.session.perform("run", "echo alpha; sleep 600"))
+        await run.until(ToolStarted, lambda event: event.tool == OWN_COMMAND)
+        noted = left_behind(folder)
+        assert noted["command"] == "echo alpha; sleep 600"
+        died = tmp_path / "died" / folder.id
+        shutil.copytree(folder.path, died)
+    await own
+    assert not folder.running_path.exists()
+    shutil.rmtree(folder.path)
+    died.rename(folder.path)
+    async with engine(tmp_path, server, resume="latest") as again:
+        assert again.session.id == folder.id
+        (opened,) = again.all(SessionOpened)
+        assert any("echo alpha; sleep 600" in text and "cut off" in text for text in opened.repaired)
+        message = again.context.history[-1]
+        assert (message.origin, message.meta["outcome"]) == ("command", "interrupted")
+        assert not folder.running_path.exists()
+        await again.say("did it run?")
+        assert "cut off" in json.dumps(server.requests[-1]["messages"])
+        assert not server.violations
+        assert sum(m.origin == "command" for m in again.context.history) == 1
+    async with engine(tmp_path, server, resume="latest") as third:
+        assert not third.all(SessionOpened)[0].repaired
+
+
+async def test_a_command_whose_record_is_there_is_not_called_cut_off(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        await run.session.perform("run", "echo done")
+        folder, record = run.session.folder, run.context.history[-1]
+    folder.running_path.write_text(json.dumps({"run": record.meta["run"], "command": "echo done"}))
+    async with engine(tmp_path, server, resume="latest") as again:
+        assert not again.all(SessionOpened)[0].repaired
+        assert len(again.context.history) == 1
+        assert not folder.running_path.exists()
+
+
+async def test_a_command_that_cannot_be_noted_is_not_run(tmp_path: Path, server: ScriptedServer) -> None:
+    async with engine(tmp_path, server) as run:
+        run.session.folder.running_path.mkdir()
+        with pytest.raises(CommandError, match=r"not run: .*running\.json cannot be written"):
+            await run.session.perform("run", "echo x > ran")
+        assert not (tmp_path / "ran").exists()
+        assert not run.session.active
 
 
 async def test_commands_run_one_after_another(tmp_path: Path, server: ScriptedServer) -> None:

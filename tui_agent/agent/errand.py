@@ -2,6 +2,10 @@
 
 A command runs at once, also while the model works; its record is written between two steps, because nothing may stand
 between a call and its result. A checkpoint before it makes it a place to go back to.
+
+Before it starts it stands in a file beside the log (running.json), until its record is written: if the program is
+killed meanwhile, the next one that opens the session writes a record that says so. The command itself may go on then:
+nothing that the system offers ends the children of a program, and theirs, in step with it.
 """
 
 from __future__ import annotations
@@ -9,10 +13,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted
+import msgspec
+
+from tui_agent import paths
+from tui_agent.commands import CommandError
+from tui_agent.context.records import ulid
+from tui_agent.events import OWN_COMMAND, Emit, ToolEnded, ToolProgress, ToolStarted
 from tui_agent.messages.blocks import text_block
 from tui_agent.tools.tool import Output, ToolError
 
@@ -23,8 +33,14 @@ if TYPE_CHECKING:
 
 ORIGIN = "command"
 """The origin of the record: neither a person's words nor a result that a model asked for."""
-NAME = "!bash"
-"""How such a command is called on the screen, apart from the model's calls."""
+_CUT_OFF = "[cut off: the program stopped while this ran. What it printed is lost, and it may have gone on.]"
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """A command that runs, as it stands on disk."""
+
+    run: str
+    command: str
 
 
 def told(command: str, output: str) -> str:
@@ -33,7 +49,9 @@ def told(command: str, output: str) -> str:
 
 
 class Errand:
-    """Runs a person's commands, one after another. `prepare` writes what a new log needs first."""
+    """Runs a person's commands, one after another. `prepare` writes what a new log needs first, `note` is the file that
+    says what runs.
+    """
 
     def __init__(
         self,
@@ -45,6 +63,7 @@ class Errand:
         gate: asyncio.Lock,
         prepare: Callable[[], Awaitable[None]],
         redact: Callable[[str], str],
+        note: Path,
     ) -> None:
         self._context = context
         self._tool = tool
@@ -53,6 +72,9 @@ class Errand:
         self._gate = gate
         self._prepare = prepare
         self._redact = redact
+        self._note = note
+        self._ours = ""
+        """The id of the command that runs here, or whose record waits."""
         self._order = asyncio.Lock()
         self._numbers = itertools.count(1)
         self._running: asyncio.Task[Output] | None = None
@@ -67,6 +89,7 @@ class Errand:
         """Run a command and put what it printed into the context.
 
         Raises:
+            CommandError: it was not started, because it could not be noted on disk.
             ContextError: its record could not be written.
         """
         task = asyncio.create_task(self._do(command), name="errand")
@@ -85,15 +108,19 @@ class Errand:
 
     async def _do(self, command: str) -> None:
         async with self._order:
-            call, started = f"own{next(self._numbers)}", time.monotonic()
-            title = self._redact(" ".join(command.split()))
-            self._emit(ToolStarted(call, NAME, title, {"command": command}))
+            call, title = f"own{next(self._numbers)}", self._redact(" ".join(command.split()))
+            await self._begin(command)
+            started = time.monotonic()
+            self._emit(ToolStarted(call, OWN_COMMAND, title, {"command": command}))
             output, outcome = await self._output(call, command)
             seconds = time.monotonic() - started
             text, size = await self._calls.capped(str(output.content))
-            record = await self._store(command, text, title, output, outcome, seconds)
+            meta = {**output.meta, "title": title, "outcome": outcome, "summary": output.summary}
+            record = await self._store(command, text, {**meta, "ms": round(seconds * 1000)})
             self._emit(
-                ToolEnded(call, NAME, title, outcome, output.summary, text, size, seconds, record=record)
+                ToolEnded(
+                    call, OWN_COMMAND, title, outcome, output.summary, text, size, seconds, record=record
+                )
             )
 
     async def _output(self, call: str, command: str) -> tuple[Output, Outcome]:
@@ -124,23 +151,54 @@ class Errand:
         show(shown.finish())
         return output, "error" if output.error else "ok"
 
-    async def _store(
-        self, command: str, text: str, title: str, output: Output, outcome: Outcome, seconds: float
-    ) -> str:
-        meta = {
-            **output.meta,
-            "tool": NAME,
-            "title": title,
-            "outcome": outcome,
-            "summary": output.summary,
-            "ms": round(seconds * 1000),
-        }
-        content = [text_block(told(self._redact(command), text))]
+    async def _begin(self, command: str) -> None:
+        """Note on disk what is about to run."""
+        self._ours = ulid()
+        noted = msgspec.json.encode(Noted(self._ours, self._redact(command)))
+        try:
+            await asyncio.to_thread(paths.write_private, self._note, noted)
+        except OSError as error:
+            raise CommandError(f"not run: {self._note} cannot be written: {error.strerror}") from error
+
+    async def _store(self, command: str, text: str, meta: Mapping[str, Any]) -> str:
         async with self._gate:
             await self._prepare()
             await self._context.checkpoint()
-            (record,) = await self._context.append_message(
-                {"role": "user", "content": content}, origin=ORIGIN, meta=meta
-            )
-            await self._context.sync()
+            record = await self._append(command, text, {**meta, "run": self._ours})
+        await asyncio.to_thread(self._note.unlink, missing_ok=True)
+        return record
+
+    async def _append(self, command: str, text: str, meta: Mapping[str, Any]) -> str:
+        content = [text_block(told(self._redact(command), text))]
+        (record,) = await self._context.append_message(
+            {"role": "user", "content": content}, origin=ORIGIN, meta={**meta, "tool": OWN_COMMAND}
+        )
+        await self._context.sync()
         return record.id
+
+    async def mend(self) -> list[str]:
+        """Write the record of a command during which the program was killed. Returns what was done, in words.
+
+        Raises:
+            ContextError: it could not be written.
+        """
+        noted = await asyncio.to_thread(_read, self._note)
+        if noted is None or noted.run == self._ours:
+            return []
+        title = " ".join(noted.command.split())
+        known = any(message.meta.get("run") == noted.run for message in self._context.history)
+        if not known:
+            meta = {"title": title, "outcome": "interrupted", "summary": "cut off", "run": noted.run}
+            await self._append(noted.command, _CUT_OFF, meta)
+        await asyncio.to_thread(self._note.unlink, missing_ok=True)
+        if known:
+            return []
+        return [f"your command was cut off when the program stopped, and may have gone on: {title}"]
+
+
+def _read(note: Path) -> Noted | None:
+    """What was running, if the note says so."""
+    try:
+        return msgspec.json.decode(note.read_bytes(), type=Noted)
+    except (OSError, msgspec.DecodeError):
+        return None

@@ -125,6 +125,7 @@ class Session:
                 gate=self._gate,
                 prepare=self._ready,
                 redact=parts.redact,
+                note=parts.folder.running_path,
             )
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()
@@ -405,6 +406,11 @@ class Session:
 
     async def mend(self) -> list[str]:
         """Close what a killed program left open, with records that say so. Returns what was done, in words."""
+        mended = await self._mend_calls()
+        # only now, since nothing may stand between a call and its result
+        return mended + (await self.errand.mend() if self.errand is not None else [])
+
+    async def _mend_calls(self) -> list[str]:
         history = self.context.history
         calls = open_calls(history)
         if not calls:

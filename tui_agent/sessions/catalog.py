@@ -24,7 +24,7 @@ from tui_agent.context.lease import holder_of
 from tui_agent.context.peek import peek
 from tui_agent.sessions import garbage
 from tui_agent.sessions.contents import first_hit
-from tui_agent.sessions.folder import CONTEXT, LOCK, META, SessionError, SessionFolder, bucket
+from tui_agent.sessions.folder import CONTEXT, DRAFT, LOCK, META, RUNNING, SessionError, SessionFolder, bucket
 
 if TYPE_CHECKING:
     from tui_agent.sessions.index import SearchIndex
@@ -43,8 +43,8 @@ class Entry(Struct, frozen=True):
     `at` is when its log changed last (ISO 8601, UTC). `bytes` is the size of the log and its backups. `tokens` is the
     size of the context after the last request, None if unknown. `first` and `last` are the user's words. `damaged`
     says in words what is broken, or is empty. `messages` is how many there are (a guess for long logs). `empty`:
-    nothing was ever said in it, and no draft waits. `exact`: the tokens are. `in_use` names the program that writes it,
-    or is empty.
+    nothing was ever said or run in it, and no draft waits. `exact`: the tokens are. `in_use` names the program that
+    writes it, or is empty.
     """
 
     id: str
@@ -381,7 +381,9 @@ def _entry(path: Path) -> Entry:
         archived=meta.archived,
         path=path,
         messages=messages,
-        empty=not (messages or backups or problems or (path / "draft.json").exists()),
+        empty=not (
+            messages or backups or problems or any((path / name).exists() for name in (DRAFT, RUNNING))
+        ),
         exact=exact,
         in_use=_writer(path),
     )

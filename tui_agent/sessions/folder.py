@@ -5,6 +5,7 @@
         events.jsonl         the trace
         session.toml         title, workspace, pinned backups, where it was forked from
         draft.json           unsent words
+        running.json         the command that a person runs, while it runs
         blobs/  outputs/     media and long outputs, by hash
         lock                 who writes
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 CONTEXT = "context.jsonl"
 META = "session.toml"
 LOCK = "lock"
+DRAFT = "draft.json"
+RUNNING = "running.json"
 
 
 class SessionError(Exception):
@@ -68,7 +71,8 @@ class SessionFolder:
         self.id = self.path.name
         self.context_path = self.path / CONTEXT
         self.events_path = self.path / "events.jsonl"
-        self.draft_path = self.path / "draft.json"
+        self.draft_path = self.path / DRAFT
+        self.running_path = self.path / RUNNING
         self.lock_path = self.path / LOCK
 
     @classmethod

@@ -24,8 +24,6 @@ a person; `interrupted`: it never came to a result."""
 MAIN_ARGUMENTS = ("command", "path", "file_path", "pattern", "query", "url", "prompt", "name")
 """Arguments that tell most about a call, best first."""
 
-OWN = "!bash"
-"""How a command that a person ran is called, apart from the model's calls."""
 _OWN_LINES = 40
 """A person's own command of so many lines at most shows what it printed."""
 
@@ -58,10 +56,18 @@ class Entry(Struct, eq=False, kw_only=True):
 
 
 class Gap(Entry, eq=False):
-    """Messages `start` to `stop` (exclusive) of the history, not read yet."""
+    """Messages `start` to `stop` (exclusive) of the history, not read yet, or given back.
+
+    `rows`: as many as they took when they were given back; 0 if nobody has seen them.
+    """
 
     start: int
     stop: int
+    rows: int = 0
+
+    def part(self, start: int, stop: int) -> Gap:
+        """What is left of it from one message to another."""
+        return Gap(start, stop, round(self.rows * (stop - start) / max(1, self.stop - self.start)))
 
 
 class Mark(Entry, eq=False):

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.events import OWN_COMMAND
 from tui_agent.messages.blocks import result_text
 from tui_agent.ui.transcript.entries import (
-    OWN,
     Answer,
     Aside,
     Entry,
@@ -50,6 +50,11 @@ class _Turns:
     def __init__(self, checkpoints: Sequence[Checkpoint]) -> None:
         self._checkpoints = checkpoints
         self._times: dict[int, str] = {}
+
+    def grow(self, checkpoints: Sequence[Checkpoint]) -> None:
+        """There are more of them."""
+        self._checkpoints = checkpoints
+        self.__dict__.pop("_alone", None)
 
     def before(self, message: Message, previous: Message | None) -> Checkpoint | None:
         """The checkpoint that was made right before this message."""
@@ -93,6 +98,33 @@ class History:
     def __init__(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
         self._messages = messages
         self._turns = _Turns(checkpoints)
+        self._named = len(messages)
+        """The first message that was not asked for its name."""
+        self._places: dict[str, int] = {}
+        self._thought: dict[str, list[float | None]] = {}
+
+    def grow(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
+        """More was said. Nothing changes if the messages are others now than those that were there."""
+        known = len(self)
+        if known and (len(messages) < known or messages[known - 1].id != self[known - 1].id):
+            return
+        self._messages = messages
+        self._turns.grow(checkpoints)
+
+    def place(self, name: str) -> int | None:
+        """The number of a message that came after this was made, until it is forgotten; None if there is none."""
+        while name not in self._places and self._named < len(self):
+            self._places[record_name(self[self._named], self._named)] = self._named
+            self._named += 1
+        return self._places.get(name)
+
+    def forget(self, name: str) -> None:
+        """Nobody asks for that message's number any more."""
+        self._places.pop(name, None)
+
+    def remember(self, thinking: Thinking, seconds: float | None) -> None:
+        """The log does not hold how long thinking took."""
+        
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -212,7 +244,7 @@ def output_text(block: Mapping[str, Any]) -> str:
 def _settle(call: ToolCall, block: Block, meta: Mapping[str, Any], *, repaired: bool) -> None:
     call.text = output_text(block)
     outcome = meta.get("outcome")
-    if outcome in ("ok", "error", "denied", "cancelled"):
+    if outcome in ("ok", "error", "denied", "cancelled", "interrupted"):
         call.state = outcome
     else:
         call.state = "interrupted" if repaired else "error" if block.get("is_error") else "ok"
@@ -231,7 +263,7 @@ def own_command(message: Message) -> tuple[str, str]:
 
 
 def _own_command(message: Message) -> ToolCall:
-    call, text = ToolCall(message.id, OWN), own_command(message)[1]
+    call, text = ToolCall(message.id, OWN_COMMAND), own_command(message)[1]
     _settle(call, {"content": text}, message.meta, repaired=False)
     call.opened = is_short(text)
     return call

@@ -14,7 +14,6 @@ from tui_agent import events
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.transcript.entries import (
-    OWN,
     Answer,
     Aside,
     Entry,
@@ -327,7 +326,7 @@ class Live:
         self._end_retry()
         self._close_reply()
         for call in list(self._calls.values()):
-            if call.tool == OWN:
+            if call.tool == events.OWN_COMMAND:
                 continue  # no turn's: it goes on, or its own end says how it ended
             if call.state in ("waiting", "running", "asks"):
                 call.state = "interrupted"
@@ -363,7 +362,7 @@ class Live:
         if entry.state not in ("running", "asks"):
             entry.size, entry.text = 0, ""
         entry.state, entry.started = "running", self._clock()
-        entry.opened = entry.opened or event.tool == OWN
+        entry.opened = entry.opened or event.tool == events.OWN_COMMAND
         self._shown.changed(entry)
 
     def _tool_progress(self, call: str, text: str) -> None:
@@ -382,7 +381,7 @@ class Live:
         self._retell(entry, event.text)
         entry.diff, entry.size = event.diff, event.size
         entry.seconds, entry.result = event.seconds, event.record
-        if event.tool == OWN:
+        if event.tool == events.OWN_COMMAND:
             entry.opened = is_short(event.text)
         self._shown.changed(entry)
 
