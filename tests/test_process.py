@@ -165,6 +165,13 @@ async def test_a_flood_is_handed_on_in_pieces_a_screen_can_take() -> None:
 # --- surroundings ------------------------------------------------------------------------------------------------
 
 
+async def test_an_input_is_read_whole_by_who_reads_and_waits_for_nobody() -> None:
+    text = "日本 'x'\n".encode() * 50_000
+    assert (await run("wc -c", input=text)).output.strip() == f"{len(text)}"
+    assert (await run("cat", input=text)).output.encode() == text
+    assert (await run("exit 3", input=text)).exit == 3
+
+
 async def test_there_is_no_input_and_no_terminal() -> None:
     result = await run(
         "cat; test -t 0 || test -t 1 || test -t 2 || echo none; : 2>/dev/null </dev/tty && echo tty"

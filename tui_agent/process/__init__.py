@@ -1,7 +1,7 @@
 """Run a program in its own process group: stream what it prints, time it out, kill it with its children.
 
 `run` is for commands that take as long as they like, `capture` for a short helper program whose whole output is
-wanted. Neither gives the child a terminal or an input.
+wanted. Neither gives the child a terminal; `run` may give it an input that is known beforehand.
 """
 
 from tui_agent.process.command import capture, run

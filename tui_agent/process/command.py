@@ -22,10 +22,11 @@ async def run(
     limit: int = OUTPUT_LIMIT,
     enough: int | None = None,
     spool: Path | None = None,
+    input: bytes = b"",
 ) -> Result:
     """Run a program (a sequence of arguments) or a shell command (a string) and wait for its end.
 
-    It gets a session and process group of its own, no terminal, an empty input and one pipe for both output streams,
+    It gets a session and process group of its own, no terminal, `input` to read and one pipe for both output streams,
     decoded as UTF-8 with U+FFFD for what is not. When `timeout` seconds are over, or when the awaiting task is
     cancelled, the whole group gets SIGTERM and two seconds later SIGKILL; a cancelled call returns only when the
     group is gone, a second cancellation kills at once. A child in the background does not delay the return.
@@ -35,6 +36,7 @@ async def run(
         on_output: called in the event loop with new output, at most 20 times a second; must not block or raise.
         limit: characters of output kept, see Result.
         enough: bytes of output after which it is ended, because nobody will read more.
+        input: what it reads from its standard input; nothing is waited for if it does not.
         spool: a file that gets the whole output as UTF-8 (up to SPOOL_LIMIT bytes); made when there is some.
 
     Raises:
@@ -65,6 +67,7 @@ async def run(
         later=loop.call_soon_threadsafe,
         on_output=on_output,
         settle=settle,
+        input=input,
     )
     job.start()
     try:

@@ -88,9 +88,14 @@ def environment(changes: Mapping[str, str | None] | None) -> dict[str, str]:
 
 
 def spawn(
-    argv: Sequence[str], *, cwd: Path | str | None, env: dict[str, str], stderr: int
+    argv: Sequence[str],
+    *,
+    cwd: Path | str | None,
+    env: dict[str, str],
+    stderr: int,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Start a program in a new session, with an empty input and a pipe for its output.
+    """Start a program in a new session, with an empty input (or the file `stdin`) and a pipe for its output.
 
     Raises:
         ProcessError: it could not be started.
@@ -100,7 +105,7 @@ def spawn(
             argv,
             cwd=cwd,
             env=env,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=stderr,
             start_new_session=True,
@@ -130,12 +135,14 @@ class Job(threading.Thread):
         later: Callable[..., object],
         on_output: Callable[[str], None] | None,
         settle: Callable[[Result | None, Exception | None], None],
+        input: bytes = b"",
     ) -> None:
         super().__init__(name=f"run {argv[0]}", daemon=True)
         self._argv, self._cwd, self._env, self._timeout = argv, cwd, env, timeout
         self._kept, self._spool = kept, spool
         self._later, self._on_output, self._settle = later, on_output, settle
         self._enough = enough
+        self._input = input
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._size = 0
         self._stops = 0
@@ -171,7 +178,7 @@ class Job(threading.Thread):
 
     def _work(self) -> Result:
         started = time.monotonic()
-        process = spawn(self._argv, cwd=self._cwd, env=self._env, stderr=subprocess.STDOUT)
+        process = self._spawn()
         try:
             cause = self._watch(process, started)
         except BaseException:
@@ -194,6 +201,24 @@ class Job(threading.Thread):
             left=Left(process.pid, left) if left else None,
             cut=cause == "enough",
         )
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        if not self._input:
+            return spawn(self._argv, cwd=self._cwd, env=self._env, stderr=subprocess.STDOUT)
+        from tempfile import TemporaryFile  # needed by few commands, and not before the first frame
+
+        # a file and no pipe: nobody has to wait for a command that does not read
+        try:
+            with TemporaryFile() as file:
+                file.write(self._input)
+                file.seek(0)
+                return spawn(
+                    self._argv, cwd=self._cwd, env=self._env, stderr=subprocess.STDOUT, stdin=file.fileno()
+                )
+        except OSError as error:
+            raise ProcessError(
+                f"cannot start {self._argv[0]}: its input cannot be stored: {error}"
+            ) from error
 
     def _survivors(self, session: int) -> frozenset[tuple[int, str]]:
         found = members(session)
