@@ -52,6 +52,10 @@ class Model(Protocol):
         """The estimated tokens of text, a block, a message or a list of them."""
         ...
 
+    def say(self, stage: str) -> None:
+        """Tell the person, in words, what is being done now."""
+        ...
+
     async def ask(self, request: Request) -> Reply:
         """Send a request and wait for the whole reply; failures that may pass are tried again, in sight.
 
