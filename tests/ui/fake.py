@@ -442,7 +442,7 @@ def commands() -> Commands:
         session.emit(said.Rotated("revert", backup.name, len(session.context.records), point.words))
         return Outcome(f"back before checkpoint {checkpoint}; what was before is {backup.name}")
 
-    async def undo(session: FakeSession) -> Outcome:
+    async def undo(session: FakeSession, later: str = "") -> Outcome:
         """Take back the last change of history"""
         if not session.context.can_undo:
             raise CommandError("there is nothing to undo")
@@ -468,8 +468,32 @@ def commands() -> Commands:
 
     async def elide(session: FakeSession, record: str) -> Outcome:
         """Leave a record out of what is sent"""
+        instead = "[truncated: read_file result, 2061 chars]"
+        session.context._elided[record] = [Elision("e1", 0, None, instead, "user", "drop")]
+        return Outcome("shortened: about 690 tokens")
+
+    async def drop(session: FakeSession, record: str) -> Outcome:
+        """Send nothing of a record, nor anything in its place"""
         session.context._elided[record] = [Elision("e1", 0, None, None, "user", "drop")]
-        return Outcome("left out: about 690 tokens")
+        return Outcome("dropped: about 690 tokens")
+
+    async def compact(session: FakeSession, *instruction: str) -> Outcome:
+        """Put a summary in the place of what was said"""
+        weight = session.context.weigh()
+        session.emit(
+            said.CompactionStarted(
+                "manual", "summary", weight.total, "estimated", WINDOW, 150_000, " ".join(instruction)
+            )
+        )
+        return Outcome()
+
+    async def keepmore(session: FakeSession) -> Outcome:
+        """Undo the newest compaction and make it again, keeping twice as much"""
+        return Outcome("made again, keeping more")
+
+    async def summary(session: FakeSession, *text: str) -> Outcome:
+        """Show the newest summary; with TEXT: put it in its place"""
+        return Outcome("the summary reads otherwise now" if text else "nothing was summarised yet")
 
     async def unelide(session: FakeSession, record: str) -> Outcome:
         """Bring a record that was left out back"""
@@ -519,6 +543,10 @@ def commands() -> Commands:
         ("pin", pin, "RECORD"),
         ("unpin", unpin, "RECORD"),
         ("elide", elide, "RECORD"),
+        ("drop", drop, "RECORD"),
+        ("compact", compact, "[INSTRUCTION]"),
+        ("keepmore", keepmore, ""),
+        ("summary", summary, "[TEXT]"),
         ("unelide", unelide, "RECORD"),
         ("keep", keep, "BACKUP"),
         ("context", context, ""),

@@ -47,10 +47,10 @@ NAMED = (
         "keys",
         "mouse",
     ),
-    *("quit", "find", "queue", "inspect", "run", "tour", "archive", "delete"),
+    *("quit", "find", "queue", "inspect", "run", "tour", "archive", "delete", "compact"),
 )
 """What can be asked for by name."""
-NOT_YET = ("compact", "memory", "remember", "forget", "fork", "goal", "plan", "index", "mcp")
+NOT_YET = ("memory", "remember", "forget", "fork", "goal", "plan", "index", "mcp")
 """Names that are kept for what is not built: there is no such command."""
 ONLY_ON_THE_COMMAND_LINE = {
     "show": "in the program the chat shows it, and the records of the inspector",

@@ -222,6 +222,15 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("pager", "pager", "read the whole transcript in your pager ($PAGER)", "Chat", letter="["),
     Action(
+        "compact",
+        "compact",
+        "put a summary in the place of what was said; words behind it: what it is to dwell on",
+        "Going back",
+        letter="c",
+        keys=("f5",),
+        slash="compact",
+    ),
+    Action(
         "jump",
         "jump back",
         "go back to a checkpoint (Esc Esc too)",

@@ -33,6 +33,7 @@ class Asking(Floor):
         self.completion = Completion(id="completion")
         self.composer = Composer(self.completion, id="composer")
         self.acts |= {
+            "compact": partial(self.perform, "compact"),
             "undo": partial(self.perform, "undo"),
             "redo": partial(self.perform, "redo"),
         }

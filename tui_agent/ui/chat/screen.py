@@ -347,7 +347,8 @@ class ChatScreen(Writing, Keyed):
     def _entries(self) -> list[footer.Entry]:
         if self.leading:
             return self.letters()
-        jump, inspect = self.entry("jump", rank=0), self.entry("inspect", rank=2)
+        jump, inspect = self.entry("jump", rank=-1), self.entry("inspect", rank=2)
+        compact = self.entry("compact", rank=0)
         keys, palette = self.entry("help", right=True), self.entry("commands", right=True)
         more = self.entry(LEADER, right=True, rank=4)
         stop = footer.Entry("^c", "copy" if self.selected is not None else "stop", "screen.stop", rank=0)
@@ -357,22 +358,23 @@ class ChatScreen(Writing, Keyed):
         if self.composer.searching and self.composer.has_focus:
             older = footer.Entry(self.keys.shown("search_sent"), "older", "screen.act('search_sent')", rank=0)
             take = footer.Entry("Enter", "take", "screen.take_found", rank=0)
-            return [take, older, jump, footer.Entry("Esc", "draft", "screen.leave", rank=0), keys, palette]
+            draft = footer.Entry("Esc", "draft", "screen.leave", rank=0)
+            return [take, older, compact, jump, draft, keys, palette]
         if self.panel is not None and self.panel.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
-            return [*self.panel_entries(), jump, leave]
+            return [*self.panel_entries(), compact, jump, leave]
         if self.find_bar is not None and (self.find_bar.has_focus_within or self.transcript.has_focus):
-            return [*self.find_entries(), jump]
+            return [*self.find_entries(), compact, jump]
         if self.dock.has_keys:
-            return [footer.Entry("Tab", "write", "screen.write"), jump, stop, more, palette]
+            return [footer.Entry("Tab", "write", "screen.write"), compact, jump, stop, more, palette]
         waits = [footer.Entry("Tab", "answer", "screen.act('card')", rank=0)] if self.dock.waiting else []
         if self.session is not None and self.session.active:
-            return [*waits, stop, jump, inspect, keys, palette]
+            return [*waits, stop, compact, jump, inspect, keys, palette]
         undo = (
             [self.entry("undo", rank=3)] if self.session is not None and self.session.context.can_undo else []
         )
         copy = [stop] if self.selected is not None else []
-        return [*waits, *copy, jump, inspect, *undo, keys, palette]
+        return [*waits, *copy, compact, jump, inspect, *undo, keys, palette]
 
     def letters(self) -> list[footer.Entry]:
         """The letters after the leader key; the one that ends the tour only while there is one."""
