@@ -106,3 +106,60 @@ def test_a_hostile_name_is_literal_and_short() -> None:
     assert "\x1b" not in text
     assert "[bold]" in text
     assert len(text) <= 120
+
+
+COMPACTING = replace(FACTS, compacting=100.0, stage="summarising (2 of 5)")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("demo", [False, True])
+def test_a_compaction_is_shown_with_its_seconds_and_never_costs_the_number(width: int, demo: bool) -> None:
+    model = "demo model - no AI" if demo else FACTS.model
+    text = line(replace(COMPACTING, demo=demo, model=model), width, 112.4).plain
+    assert "18,734 ~+1,204" in text and "compacting 12 s" in text
+    assert ("compacting 12 s  summarising (2 of 5)" in text) == (width >= 80 or (width == 60 and not demo))
+    assert len(text) <= width or width < 60
+
+
+def test_the_stage_is_given_up_last_of_all() -> None:
+    shown = []
+    for extra in range(60):
+        facts = replace(COMPACTING, name="n" * (10 + extra % 2), model="m" * 20, stage="s" * 20)
+        text = line(facts, 100 - extra, 112.4).plain
+        shown.append(tuple(part in text for part in ("m" * 20, "s" * 20)))
+    assert shown[0] == (True, True) and (False, True) in shown and shown[-1] == (False, False)
+    assert (True, False) not in shown
+
+
+def test_what_waits_for_a_person_stands_before_a_compaction() -> None:
+    text = line(replace(COMPACTING, waiting=1), 80, 112.4).plain
+    assert "1 to answer" in text and "compacting" not in text and "summarising" not in text
+
+
+def test_a_summary_made_ahead_of_time_hides_nothing_that_runs() -> None:
+    ahead = replace(COMPACTING, ahead=True)
+    assert "preparing a summary 12 s" in line(ahead, 80, 112.4).plain
+    text = line(replace(ahead, state="answering", since=110.0), 80, 112.4).plain
+    assert "answering 2 s" in text and "summar" not in text
+    text = line(replace(COMPACTING, state="asking", since=110.0), 80, 112.4).plain
+    assert "compacting 12 s" in text and "asking" not in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_that_compaction_is_held_is_said_while_nothing_runs_and_beside_what_runs(width: int) -> None:
+    held = "auto-compaction held: /compact"
+    assert held in line(replace(FACTS, held=True), width, 0.0).plain
+    text = line(replace(FACTS, held=True, state="answering", since=0.0), width, 3.0).plain
+    assert "answering 3 s" in text and (held in text) == (width >= 80)
+    assert "18,734 ~+1,204" in text
+
+
+def test_a_retry_of_the_summary_is_a_stage() -> None:
+    now = 0.0
+    status = StatusLine(clock=lambda: now)
+    status.compact()
+    status.tell(stage="try 2/5 in 3 s")
+    now = 4.0
+    assert "compacting 4 s" in str(status.render())
+    status.compacted()
+    assert "compacting" not in str(status.render()) and status.facts.stage == ""

@@ -60,9 +60,11 @@ class Hearing:
                 screen.status.rest()  # a command of the person's own: no end of a turn follows
                 screen.show_keys()
             case said.RetryWaiting():
-                screen.status.tell(
-                    state=f"try {event.attempt}/{event.attempts} in {event.seconds:.0f} s", since=None
-                )
+                again = f"try {event.attempt}/{event.attempts} in {event.seconds:.0f} s"
+                if screen.status.facts.compacting is not None:
+                    screen.status.tell(stage=again)
+                else:
+                    screen.status.tell(state=again, since=None)
             case said.TurnEnded():
                 if own := screen.transcript.running:  # a command of the person's own outlives the turn
                     screen.status.begin(f"running {own[0].tool}")
@@ -84,6 +86,10 @@ class Hearing:
                 screen.find_more()
             case said.Rotated():
                 screen.rotated(event)
+            case said.CompactionStarted() | said.CompactionStage() | said.CompactionHeld():
+                self._compacts(event)
+            case said.CompactionCompleted() | said.CompactionFailed() | said.CompactionSkipped():
+                self._compacted(event)
             case said.LogFailed():
                 screen.status.tell(trouble="not saved")
             case said.LogRecovered():
@@ -96,3 +102,25 @@ class Hearing:
             screen.show_keys()
         if screen.guide is not None:
             screen.guide.heard(event)
+
+    def _compacts(self, event: said.CompactionStarted | said.CompactionStage | said.CompactionHeld) -> None:
+        """The history is being summarised beside what the person does, or that is held."""
+        screen = self._screen
+        match event:
+            case said.CompactionStarted(trigger=trigger):
+                screen.status.compact(ahead=trigger == "ahead")
+                screen.queue_line.compact(screen.session is not None and not screen.session.busy)
+                screen.show_keys()
+            case said.CompactionStage(stage=stage):
+                screen.status.tell(stage=stage)
+            case said.CompactionHeld(held=held):
+                screen.status.tell(held=held)
+
+    def _compacted(
+        self, event: said.CompactionCompleted | said.CompactionFailed | said.CompactionSkipped
+    ) -> None:
+        """It is done, or was not to be."""
+        screen = self._screen
+        screen.status.compacted()
+        screen.queue_line.compact(False)
+        screen.show_keys()

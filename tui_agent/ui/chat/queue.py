@@ -19,17 +19,26 @@ _WHEN = {"step": "at the next step", "turn": "at the end of the turn"}
 
 
 def line(
-    prompts: Sequence[QueuedPrompt], *, paused: bool, writing: bool, starting: bool, width: int
+    prompts: Sequence[QueuedPrompt],
+    *,
+    paused: bool,
+    writing: bool,
+    starting: bool,
+    width: int,
+    compacting: bool = False,
 ) -> Content | None:
     """The row for this state, or None when there is nothing to say.
 
-    `writing`: the model works and the composer holds words. `starting`: the session is not open yet.
+    `writing`: the model works and the composer holds words. `starting`: the session is not open yet. `compacting`: no
+    turn runs, but the history is being summarised.
     """
     if prompts:
         first = prompts[0]
         when = "paused; your next words send it" if paused else _WHEN[first.when]
         if starting:
             when = "when the session is open"
+        elif compacting and not paused:
+            when = "when the summary is there"
         more = f" (+{len(prompts) - 1} more)" if len(prompts) > 1 else ""
         lead = f"waits, {when}{more}: "
         room = max(8, width - len(lead) - 3)
@@ -51,6 +60,7 @@ class QueueLine(Widget):
         self._paused = False
         self._writing = False
         self._starting = False
+        self._compacting = False
         self.display = False
 
     @property
@@ -69,6 +79,12 @@ class QueueLine(Widget):
             self._writing = writing
             self._refit()
 
+    def compact(self, compacting: bool) -> None:
+        """No turn runs, but the history is being summarised; or not any more."""
+        if compacting != self._compacting:
+            self._compacting = compacting
+            self.refresh()
+
     def _refit(self) -> None:
         self.display = bool(self._prompts) or self._writing
         self.refresh()
@@ -80,5 +96,6 @@ class QueueLine(Widget):
             writing=self._writing,
             starting=self._starting,
             width=self.size.width,
+            compacting=self._compacting,
         )
         return row if row is not None else Content("")

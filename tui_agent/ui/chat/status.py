@@ -1,7 +1,8 @@
 """The first line: who is asked, how full the context is, what is happening.
 
 `StatusLine` takes facts through its methods and draws one row. When the row is too narrow it gives up, in this
-order, the name, the path, the bar and the window size; never the number, the state or the demo model's label.
+order, the name, the path, the bar, the window size, the mode, the share, the model, and what the state says besides
+itself (the stage of a compaction, that it is held); never the number, the state or the demo model's label.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ _SILENT = 10.0
 """Seconds without a byte of the model after which the line says so."""
 _NAME = 24
 """Cells that a session's name may take."""
+_STAGE = 32
+"""Cells that the stage of a compaction may take."""
+_HELD = "auto-compaction held: /compact"
 
 
 def weight(total: int, exact: int, pending: int, mark: Mark) -> str:
@@ -65,10 +69,19 @@ class Facts(Struct, frozen=True):
     trouble: str = ""
     heard: float | None = None
     """When the last bytes of an open stream came."""
+    compacting: float | None = None
+    """Since when the history is being summarised; `stage` is what is done for it now."""
+    stage: str = ""
+    ahead: bool = False
+    """Nothing waits for that summary yet."""
+    held: bool = False
+    """Compaction by itself is held."""
 
 
 Part = tuple[str, str]
 """A text and its style."""
+_LAST = ("state", "besides")
+"""The parts at the right edge."""
 
 
 def line(facts: Facts, width: int, now: float) -> Content:
@@ -92,7 +105,10 @@ def line(facts: Facts, width: int, now: float) -> Content:
             if width >= _ROOMY:
                 right["bar"] = (_bar(share), _share_style(share))
     right["state"] = _state(facts, now)
-    for part in ("", "name", "path", "bar", "window", "mode", "percent", "model" if not facts.demo else ""):
+    if besides := _besides(facts):
+        right["besides"] = besides
+    kept = "" if facts.demo else "model"
+    for part in ("", "name", "path", "bar", "window", "mode", "percent", kept, "besides"):
         left.pop(part, None)
         right.pop(part, None)
         if _length(left) + _length(right) + 4 <= width:
@@ -106,11 +122,31 @@ def _state(facts: Facts, now: float) -> Part:
         return literal.one_line(facts.trouble, 30), "bold $text-error"
     if facts.waiting:
         return f"{facts.waiting} to answer", "bold $text-warning"
+    if (since := facts.compacting) is not None and _compacts(facts):
+        doing = "preparing a summary" if facts.ahead else "compacting"
+        return f"{doing} {_seconds(now - since)}", "$text-accent"
     if facts.since is not None and facts.heard is not None and now - facts.heard >= _SILENT:
         return f"no bytes for {_seconds(now - facts.heard)}", "$text-warning"
     if facts.since is not None:
         return f"{facts.state} {_seconds(now - facts.since)}", "$text-accent"
+    if facts.held:
+        return _HELD, "$text-warning"
     return facts.state, "$text-muted"
+
+
+def _compacts(facts: Facts) -> bool:
+    """Is a compaction the state? One that nothing waits for is not while something else runs."""
+    return facts.compacting is not None and not (facts.ahead and facts.since is not None)
+
+
+def _besides(facts: Facts) -> Part | None:
+    """What is said beside the state while there is room for it."""
+    if facts.trouble or facts.waiting:
+        return None
+    if _compacts(facts):
+        stage = literal.one_line(facts.stage, _STAGE)
+        return (stage, "$text-muted") if stage else None
+    return (_HELD, "$text-warning") if facts.held and facts.since is not None else None
 
 
 def _seconds(value: float) -> str:
@@ -128,12 +164,12 @@ def _bar(share: float) -> str:
 
 
 def _joined(parts: dict[str, Part]) -> Iterable[Part | str]:
-    """The figures with one space between them, the state two spaces after."""
-    figures = [part for name, part in parts.items() if name != "state"]
+    """The figures with one space between them, the state three spaces after, two more before what stands beside it."""
+    figures = [part for name, part in parts.items() if name not in _LAST]
     yield from _spaced(figures, " ")
     if figures:
         yield "   "
-    yield parts["state"]
+    yield from _spaced((parts[name] for name in _LAST if name in parts), "  ")
 
 
 def _spaced(parts: Iterable[Part], gap: str) -> Iterable[Part | str]:
@@ -145,8 +181,9 @@ def _spaced(parts: Iterable[Part], gap: str) -> Iterable[Part | str]:
 
 def _length(parts: dict[str, Part]) -> int:
     gap = 2 if "state" not in parts else 1
-    cells = sum(Content(text).cell_length for text, _ in parts.values())
-    return cells + gap * max(0, len(parts) - 1) + (2 if "state" in parts and len(parts) > 1 else 0)
+    cells = sum(Content(text).cell_length for text, _ in parts.values()) + int("besides" in parts)
+    figures = any(name not in _LAST for name in parts)
+    return cells + gap * max(0, len(parts) - 1) + (2 if "state" in parts and figures else 0)
 
 
 class StatusLine(Still):
@@ -176,7 +213,8 @@ class StatusLine(Still):
 
     @property
     def _ticks(self) -> bool:
-        return self.facts.since is not None and not self.facts.waiting and not self.facts.trouble
+        runs = self.facts.since is not None or self.facts.compacting is not None
+        return runs and not self.facts.waiting and not self.facts.trouble
 
     def begin(self, state: str, *, streams: bool = False) -> None:
         """Something runs from now on: its name and the seconds since are shown.
@@ -190,3 +228,11 @@ class StatusLine(Still):
     def rest(self, state: str = "ready") -> None:
         """Nothing runs."""
         self.tell(state=state, since=None)
+
+    def compact(self, *, ahead: bool = False) -> None:
+        """The history is being summarised from now on, for what waits for it or `ahead` of time."""
+        self.tell(compacting=self._clock(), stage="", ahead=ahead)
+
+    def compacted(self) -> None:
+        """It is not any more."""
+        self.tell(compacting=None, stage="", ahead=False)
