@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.context.records import Record
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Piece = tuple[Source, int, int] | bytes
 """Bytes of a file (the file, offset, length), or bytes."""
 
-_TARGETED = frozenset({"_elide", "_restore_elided", "_mark"})
+TARGETED = frozenset({"_elide", "_restore_elided", "_mark"})
+"""Roles of records that say something of others."""
 
 
 def first_behind(projection: Projection, offset: int) -> int:
@@ -69,7 +70,7 @@ def tail_of(projection: Projection, first: int, names: set[str]) -> tuple[list[P
         return good_lines(projection, first, last), 0
     gone = []
     for index in range(first, last):
-        if projection.role(index) in _TARGETED and not _aims_at(projection.body(index), names):
+        if projection.role(index) in TARGETED and not aims_at(projection.body(index), names):
             gone.append(index)
         elif (name := projection.ids[index]) is not None:
             names.add(name)
@@ -80,7 +81,8 @@ def tail_of(projection: Projection, first: int, names: set[str]) -> tuple[list[P
     return kept, len(gone)
 
 
-def _aims_at(body: Mapping[str, Any], names: set[str]) -> bool:
+def aims_at(body: Mapping[str, Any], names: Container[str]) -> bool:
+    """True if an elision, what brings one back, or a mark names something of these ids."""
     targets = [body.get("record"), body.get("elide")]
     items = body.get("items")
     if body.get("role") == "_elide" and isinstance(items, list):

@@ -1,0 +1,381 @@
+"""What a compaction keeps word for word, and the proof that it did.
+
+`retain` chooses; it changes nothing. `Contract` is what the choice promises: it looks at the log as it would be and
+names what is not there. A compaction whose contract misses anything is not carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from tui_agent.context.encoding import ulid
+from tui_agent.context.pieces import TARGETED, aims_at
+from tui_agent.literal import one_line
+from tui_agent.messages.blocks import result_text
+from tui_agent.messages.exchange import exchanges, safe_cuts
+from tui_agent.messages.shorten import shorten
+from tui_agent.messages.tokens import Estimator, Tokens
+
+if TYPE_CHECKING:
+    from tui_agent.context import Context, Record
+    from tui_agent.context.reading import Shown
+    from tui_agent.messages.blocks import Block, Message
+
+NEWEST = 2
+"""So many of the newest messages of a person and the model stay, with what follows them."""
+BUDGET = 20_000
+"""Tokens that a person's last requests may have together; the newest request stays in any case."""
+
+Reason = Literal["newest", "request", "pinned", "fixed", "exchange", "before"]
+"""Why a message stays. `fixed`: marked as not compressible; `exchange`: it belongs to a call or result that stays;
+`before`: it was kept when the work began."""
+
+_NO_SUBSTANCE = frozenset({"summary", "injection", "checkpoint", "repair"})
+"""Origins of messages that alone are not worth a summary: they are summed up already, or told again."""
+_PAIRED = ("tool_use", "tool_result")
+_LEAST_CHARACTERS = 2_000
+"""A result that has to be cut keeps at least so much of its head and tail."""
+_SHOWN_CHARACTERS = 60
+
+
+class Retained(Struct, frozen=True):
+    """What goes and what stays of a history, each in order. Without `replaced` there is nothing to compact.
+
+    `reasons` says why each message of `kept` stays, by id. `lines` are the records to write behind the summary: the
+    kept ones, and what marks, elides or cuts them. `tokens` is the weight of what is replaced. `cut` are items of an
+    `_elide` that make results fit which are too large to stay whole; it is among `lines`, and where there is nothing
+    to replace it can be appended by itself (`Context.elide(cut, by="auto", reason="budget")`).
+    """
+
+    replaced: tuple[Message, ...]
+    kept: tuple[Message, ...]
+    reasons: Mapping[str, Reason]
+    lines: tuple[Record | Mapping[str, Any], ...]
+    tokens: Tokens
+    cut: tuple[Mapping[str, Any], ...] = ()
+    upto: int | None = None
+
+    @property
+    def preserved(self) -> tuple[str, ...]:
+        """The ids of the messages that stay."""
+        return tuple(message.id for message in self.kept)
+
+    def words(self) -> tuple[str, ...]:
+        """What stays, for a person to read."""
+        count = list(self.reasons.values()).count
+        requests = sum(message.is_words for message in self.kept)
+        found = [
+            _several(requests, "request of yours", "requests of yours"),
+            _several(count("newest"), "newest message", "newest messages"),
+            _several(count("pinned"), "pinned", "pinned"),
+            _several(count("fixed"), "marked to stay", "marked to stay"),
+            _several(
+                len(self.cut), "long result cut to its head and tail", "long results cut to head and tail"
+            ),
+        ]
+        return tuple(filter(None, found))
+
+
+def retain(
+    context: Context,
+    *,
+    newest: int = NEWEST,
+    budget: int = BUDGET,
+    room: int | None = None,
+    upto: int | None = None,
+    also: Collection[str] = (),
+) -> Retained:
+    """Choose what stays of a context's history. Reads and weighs much of it: call it in a thread.
+
+    The newest messages of a person and the model with what follows them, the last requests, what is pinned or marked
+    as not compressible, the open exchange; and with a call or a result the whole of its exchange. With `newest` of
+    0 or less, or where no more than that is there, or nothing of substance would go, all of it stays.
+
+    Args:
+        newest: how many messages of a person and the model stay at the end (results and reminders do not count).
+        budget: tokens that a person's requests may have together.
+        room: tokens that what stays may have together; beyond that, results are cut, the largest first.
+        upto: bytes of the log to look at; by default all.
+        also: ids of messages that stay in any case.
+    """
+    messages = list(_before(context, upto))
+    chosen = _choose(context, messages, newest, budget, also)
+    replaced = tuple(message for at, message in enumerate(messages) if at not in chosen)
+    if all(message.origin in _NO_SUBSTANCE for message in replaced):
+        chosen, replaced = {at: chosen.get(at, "newest") for at in range(len(messages))}, ()
+    kept = tuple(messages[at] for at in sorted(chosen))
+    reasons = {messages[at].id: chosen[at] for at in sorted(chosen)}
+    cut = _cut(context, kept, reasons, room)
+    return Retained(
+        replaced=replaced,
+        kept=kept,
+        reasons=reasons,
+        lines=(*_lines(context, kept, upto), *_elide(cut)),
+        tokens=sum((context.tokens(message.id) for message in replaced), Tokens(0, "exact")),
+        cut=cut,
+        upto=upto,
+    )
+
+
+# --- choosing --------------------------------------------------------------------------------------------------------
+
+
+def _before(context: Context, upto: int | None) -> Iterator[Message]:
+    for message in context.history:
+        if upto is not None and context.record(message.id).offset >= upto:
+            return
+        yield message
+
+
+def _choose(
+    context: Context, messages: Sequence[Message], newest: int, budget: int, also: Collection[str]
+) -> dict[int, Reason]:
+    """Why each message that stays does, by its place."""
+    start = _tail(messages, newest)
+    reasons: dict[int, Reason] = dict.fromkeys(range(start, len(messages)), "newest")
+    for at in _requests(context, messages, budget):
+        reasons.setdefault(at, "request")
+    for at, message in enumerate(messages):
+        marks = context.marks(message.id)
+        if marks.get("pinned") is True:
+            reasons[at] = "pinned"
+        elif marks.get("compressible") is False:
+            reasons[at] = "fixed"
+        elif message.id in also:
+            reasons.setdefault(at, "before")
+    _complete(messages, reasons)
+    return reasons
+
+
+def _tail(messages: Sequence[Message], newest: int) -> int:
+    """Where the newest messages begin, parting no exchange; 0 if nothing stands before them."""
+    if newest <= 0:
+        return 0
+    said = [at for at, message in enumerate(messages) if message.origin is None]
+    if len(said) <= newest:
+        return 0
+    return max(cut for cut in safe_cuts(messages) if cut <= said[-newest])
+
+
+def _requests(context: Context, messages: Sequence[Message], budget: int) -> Iterator[int]:
+    """The last requests that fit the budget: the newest always, one that is too long passed over."""
+    left, first = budget, True
+    for at in range(len(messages) - 1, -1, -1):
+        if not messages[at].is_words:
+            continue
+        weight = context.tokens(messages[at].id).count
+        if first or weight <= left:
+            left -= weight
+            yield at
+        first = False
+        if left <= 0:
+            return
+
+
+def _complete(messages: Sequence[Message], reasons: dict[int, Reason]) -> None:
+    """With a call or a result goes the whole of its exchange."""
+    for exchange in exchanges(messages):
+        members = [at for at in range(exchange.start, exchange.stop) if _is_paired(messages[at])]
+        if any(at in reasons for at in members):
+            for at in members:
+                reasons.setdefault(at, "exchange")
+
+
+def _is_paired(message: Message) -> bool:
+    return any(block.get("type") in _PAIRED for block in message.content)
+
+
+# --- records ---------------------------------------------------------------------------------------------------------
+
+
+def _lines(
+    context: Context, kept: Sequence[Message], upto: int | None
+) -> Iterator[Record | Mapping[str, Any]]:
+    """The records of the kept messages, and what marks and elides them, in the order of the log."""
+    names = {message.id for message in kept}
+    for record in context.records:
+        if upto is not None and record.offset >= upto:
+            return
+        if record.role in ("user", "assistant"):
+            if record.id in names:
+                yield _named(record)
+        elif record.role in TARGETED and aims_at(record.body, names):
+            names.add(record.id)
+            yield _thinned(record, names)
+
+
+def _named(record: Record) -> Record | Mapping[str, Any]:
+    """A record that keeps its id also where other lines stand before it."""
+    body = record.body
+    return record if body.get("id") == record.id else {**body, "id": record.id}
+
+
+def _thinned(record: Record, names: Collection[str]) -> Record | Mapping[str, Any]:
+    """An elision without the texts for messages that are gone; its items keep their places."""
+    items = record.body.get("items")
+    if record.role != "_elide" or not isinstance(items, list):
+        return record
+    there = [isinstance(item, dict) and item.get("record") in names for item in items]
+    if all(there):
+        return _named(record)
+    thin = [item if stays else {"record": None} for item, stays in zip(items, there, strict=True)]
+    return {**record.body, "id": record.id, "items": thin}
+
+
+# --- what is too large to stay whole ---------------------------------------------------------------------------------
+
+
+def _cut(
+    context: Context, kept: Sequence[Message], reasons: Mapping[str, Reason], room: int | None
+) -> tuple[Mapping[str, Any], ...]:
+    """Items that shorten results, the largest first, until what stays fits the room."""
+    if room is None:
+        return ()
+    count = Estimator(context.model).count
+    over = sum(context.tokens(message.id).count for message in kept) - room
+    items = []
+    for weight, message, place in _results(kept, reasons, count):
+        if over <= 0:
+            break
+        block = message.content[place]
+        text = result_text(block)
+        limit = max(_LEAST_CHARACTERS, len(text) * max(weight - over, 0) // max(weight, 1))
+        short = shorten(text, limit)
+        saved = weight - count({**block, "content": short})
+        if saved > 0:
+            over -= saved
+            at = _place(context, message, block)
+            items.append({"record": message.id, "block": at, "as": short})
+    return tuple(items)
+
+
+def _results(
+    kept: Sequence[Message], reasons: Mapping[str, Reason], count: Any
+) -> list[tuple[int, Message, int]]:
+    """The results that may be cut: weight, message and place in it; the heaviest first."""
+    found = [
+        (count(block), message, place)
+        for message in kept
+        if reasons[message.id] not in ("pinned", "fixed")
+        for place, block in enumerate(message.content)
+        if block.get("type") == "tool_result"
+    ]
+    return sorted(found, key=lambda item: -item[0])
+
+
+def _place(context: Context, message: Message, block: Block) -> int:
+    """The place of a result among the blocks of its record, of which elisions may have left some out."""
+    stored = context.record(message.id).body.get("content")
+    blocks = stored if isinstance(stored, list) else []
+    return next(
+        at
+        for at, other in enumerate(blocks)
+        if other.get("type") == "tool_result" and other.get("tool_use_id") == block.get("tool_use_id")
+    )
+
+
+def _elide(cut: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    if cut:
+        yield {"role": "_elide", "id": ulid(), "by": "auto", "reason": "budget", "items": list(cut)}
+
+
+# --- the contract ----------------------------------------------------------------------------------------------------
+
+
+class Contract:
+    """What must stand in the log after a compaction: what `retain` kept, what came since, and the state.
+
+    `state` holds values that the compaction itself writes (the ledger); every other state must be that of the log.
+    `summary` is the id of the summary's record, which must come first.
+    """
+
+    def __init__(
+        self, retained: Retained, *, state: Mapping[str, Any] | None = None, summary: str | None = None
+    ) -> None:
+        self._retained = retained
+        self._state = dict(state or {})
+        self._summary = summary
+        self._cut = {item["record"] for item in retained.cut}
+
+    def missing(self, after: Shown, now: Context) -> list[str]:
+        """What `after`, the log as it would be (`Context.draft`), lacks of `now`, in words; [] if nothing.
+
+        What a person elided or dropped in `now` since the choice was made is not asked for.
+        """
+        wanted: list[tuple[Message, str]] = []
+        for name, reason in self._retained.reasons.items():
+            if (message := now.message(name)) is not None:
+                wanted.append((message, reason))
+        wanted.extend((message, "since") for message in self._since(now))
+        lacking = [
+            _name(message, reason)
+            for message, reason in wanted
+            if not self._is_there(message, after.message(message.id))
+        ]
+        if not lacking and not self._is_in_order([message.id for message, _ in wanted], after):
+            lacking.append("the order of what stays")
+        return [*lacking, *self._states(after, now), *self._frame(after, now)]
+
+    def _since(self, now: Context) -> list[Message]:
+        """What was appended after the choice was made."""
+        upto = self._retained.upto
+        found: list[Message] = []
+        if upto is None:
+            return found
+        for message in reversed(now.history):
+            if now.record(message.id).offset < upto:
+                break
+            found.append(message)
+        return found[::-1]
+
+    def _is_there(self, message: Message, found: Message | None) -> bool:
+        if found is None or (found.role, found.origin) != (message.role, message.origin):
+            return False
+        if message.id in self._cut:
+            return _calls(found) == _calls(message)
+        return list(found.content) == list(message.content)
+
+    def _is_in_order(self, ids: Sequence[str], after: Shown) -> bool:
+        wanted = set(ids)
+        return [message.id for message in after.history if message.id in wanted] == list(ids)
+
+    def _states(self, after: Shown, now: Context) -> Iterator[str]:
+        there = after.state
+        for key, value in {**now.state, **self._state}.items():
+            if key not in there or there[key] != value:
+                yield f"the {key}"
+
+    def _frame(self, after: Shown, now: Context) -> Iterator[str]:
+        if now.system_prompt is not None and after.system_prompt is None:
+            yield "the system prompt"
+        if now.tools is not None and after.tools is None:
+            yield "the tools"
+        if self._summary is not None:
+            first = next(iter(after.history), None)
+            if first is None or first.id != self._summary or not first.text.strip():
+                yield "the summary"
+
+
+def _calls(message: Message) -> list[tuple[Any, Any]]:
+    return [(block.get("type"), block.get("id") or block.get("tool_use_id")) for block in message.content]
+
+
+def _name(message: Message, reason: str) -> str:
+    if message.is_words:
+        return f"your words {one_line(message.text, _SHOWN_CHARACTERS)!r}"
+    what = "an answer of the model"
+    if message.role == "user":
+        what = (
+            f"a {message.meta.get('tool', 'tool')} result"
+            if message.origin == "tool"
+            else f"a {message.origin}"
+        )
+    about = {"pinned": " that is pinned", "fixed": " that is marked to stay", "since": " that came meanwhile"}
+    return one_line(f"{what}{about.get(reason, '')} ({message.id})")
+
+
+def _several(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}" if count else ""
