@@ -4,7 +4,8 @@ Exact figures are those of `_usage` records. A record has a *reconciled* figure 
 between two usages of requests that are otherwise the same (model, thinking, prompt, tools, elisions): the exact
 difference is shared out in proportion to the estimates. A difference that is not positive, or not within half and
 double of the estimates, is shared out to nobody. The correction of the estimator is learned from the newest pairs of
-usages. All of it is a function of the log alone, so a fresh process finds the same figures.
+usages; a usage that a compaction estimated carries on what was learned before it. All of it is a function of the log
+alone, so a fresh process finds the same figures.
 """
 
 from __future__ import annotations
@@ -52,11 +53,15 @@ class Weight(Struct, frozen=True):
 
 
 class Accounting:
-    """The figures of one projection. `model` names the weights of the estimate; "" takes the last request's."""
+    """The figures of one projection. `model` names the weights of the estimate; "" takes the last request's.
 
-    def __init__(self, projection: Projection, model: str = "") -> None:
+    `factor` is the correction of the estimates as long as the log teaches no other.
+    """
+
+    def __init__(self, projection: Projection, model: str = "", *, factor: float = 1.0) -> None:
         self._log = projection
         self._given = model
+        self._first_factor = factor
         self._estimator = Estimator(model)
         self._plain = array("d")
         self._shares: dict[int, dict[int, int] | None] = {}
@@ -240,7 +245,11 @@ class Accounting:
     def _learn(self, model: str) -> float:
         usages = self._log.usages
         found: list[tuple[float, int]] = []
-        for pair in range(len(usages) - 1, max(0, len(usages) - 1 - _LOOKED_AT), -1):
+        factor = self._first_factor
+        for pair in range(len(usages) - 1, max(-1, len(usages) - 1 - _LOOKED_AT), -1):
+            if (carried := self._carried(usages[pair], model)) is not None:
+                factor = carried
+                break
             if not self._is_extension(pair) or self._parameters(usages[pair])[0] not in (None, model):
                 continue
             difference = usages[pair].count - usages[pair - 1].count
@@ -249,10 +258,17 @@ class Accounting:
                 found.append((weight, difference))
             if len(found) == _LEARNED_FROM:
                 break
-        teacher = Estimator(model)
+        teacher = Estimator(model, factor=factor)
         for weight, exact in reversed(found):
             teacher.calibrate(estimated=math.ceil(weight * teacher.factor), exact=exact)
         return teacher.factor
+
+    def _carried(self, usage: Usage, model: str) -> float | None:
+        """The correction that a usage carries on from before a rewrite, if it does and is of that model."""
+        if usage.exact or self._parameters(usage)[0] not in (None, model):
+            return None
+        factor = self._log.body(usage.index).get("factor")
+        return factor if type(factor) is float and factor > 0 else None
 
     def _parameters(self, usage: Usage) -> tuple[object, object]:
         """Model and thinking of a request, where the usage names them."""

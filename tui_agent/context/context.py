@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from tui_agent.context import backups as kept
 from tui_agent.context import views
 from tui_agent.context.blobs import BlobStore, OutputStore
+from tui_agent.context.compacted import Replacement, compose
 from tui_agent.context.encoding import encode
-from tui_agent.context.errors import ReadOnlyLog
-from tui_agent.context.reading import Reading
+from tui_agent.context.errors import ContextError, ReadOnlyLog
+from tui_agent.context.reading import Past, Reading, Shown
 from tui_agent.context.records import Record
-from tui_agent.context.writer import Cause, Keep, Writer
+from tui_agent.context.writer import Cause, Check, Keep, Writer
 from tui_agent.messages.blocks import Message, text_block
 
 if TYPE_CHECKING:
@@ -280,15 +281,55 @@ class Context(Reading):
         """
         return await self._writer.replace(name, "restore")
 
-    async def undo(self) -> Backup:
-        """Undo the last rewrite.
+    async def compact(
+        self,
+        change: Replacement,
+        *,
+        figures: Mapping[str, Any],
+        check: Callable[[Shown], None] | None = None,
+    ) -> Backup:
+        """Put a summary in the place of older messages, as `change` says; the whole log is kept as the backup.
+
+        `figures` go into the head record. `check` is shown what the new log means before it is put in force, in a
+        thread; what it raises stops the rewrite, and nothing is changed.
+
+        Raises:
+            ContextError: the log was rewritten since `change.generation`.
+            (and as `rotate`)
+        """
+        await self._writer.ready()
+        log = self._log
+        if change.generation != self.generation:
+            raise ContextError(f"{self.path} was rewritten meanwhile; the compaction was not carried out.")
+        lines = await self._writer.look(lambda: compose(log, change))
+        keep = Keep(after=change.until, generation=change.generation, stamped=True)
+        cause = Cause("compaction", figures={**figures, "summary": change.summary["id"]})
+        return await self._writer.rotate(lines, keep, cause, _checking(check))
+
+    async def edit_message(
+        self, record: str, body: Mapping[str, Any], *, figures: Mapping[str, Any], generation: int | None = None
+    ) -> Backup:
+        """Put another message in the place of one (operation `edit`); what is behind it stays as it is.
+
+        Raises:
+            ValueError: there is no such record.
+            (and as `rotate`)
+        """
+        await self._writer.ready()
+        old = self.record(record)
+        end = old.offset + old.length + 1
+        keep = Keep(before=old.offset, after=end, generation=generation, stamped=True)
+        return await self._writer.rotate([body], keep, Cause("edit", figures=figures))
+
+    async def undo(self, *, later: bool = False) -> Backup:
+        """Undo the last rewrite. `later`: what was appended since then follows what is restored.
 
         Raises:
             NothingToUndo: there was none.
             NoSuchBackup: its backup is no longer kept.
             (and as `rotate`)
         """
-        return await self._writer.replace(None, "undo")
+        return await self._writer.replace(None, "undo", later=later)
 
     async def redo(self) -> Backup:
         """Take the last undo back; possible until a message is appended.
@@ -323,6 +364,10 @@ class Context(Reading):
     async def close(self) -> None:
         """Sync and give back the lease. Reading goes on working."""
         await self._writer.close()
+
+
+def _checking(check: Callable[[Shown], None] | None) -> Check | None:
+    return None if check is None else lambda log: check(Past(log))
 
 
 def _message_body(message: Mapping[str, Any] | Message, fields: Mapping[str, Any]) -> dict[str, Any]:

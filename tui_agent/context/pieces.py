@@ -63,22 +63,31 @@ def names_in(projection: Projection, cut: int, new: Sequence[Record | Mapping[st
     return names
 
 
-def tail_of(projection: Projection, first: int, names: set[str]) -> tuple[list[Piece], int]:
-    """The lines from `first` on, without elisions and marks all of whose targets are gone; and how many those are."""
+def tail_of(
+    projection: Projection, first: int, names: set[str], *, usages: bool = True
+) -> tuple[list[Piece], int]:
+    """The lines from `first` on, without elisions and marks all of whose targets are gone; and how many those are.
+
+    `usages` False leaves the figures of requests out too.
+    """
     last = len(projection)
     if not first:
         return good_lines(projection, first, last), 0
-    gone = []
+    left_out, gone = list[int](), 0
     for index in range(first, last):
-        if projection.role(index) in TARGETED and not aims_at(projection.body(index), names):
-            gone.append(index)
+        role = projection.role(index)
+        if role in TARGETED and not aims_at(projection.body(index), names):
+            left_out.append(index)
+            gone += 1
+        elif role == "_usage" and not usages:
+            left_out.append(index)
         elif (name := projection.ids[index]) is not None:
             names.add(name)
     kept: list[Piece] = []
-    for index in [*gone, last]:
+    for index in [*left_out, last]:
         kept += good_lines(projection, first, index)
         first = index + 1
-    return kept, len(gone)
+    return kept, gone
 
 
 def aims_at(body: Mapping[str, Any], names: Container[str]) -> bool:

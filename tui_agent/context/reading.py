@@ -280,6 +280,11 @@ class Reading(Shown):
         return self._writer.accounting.unattributed
 
     @property
+    def factor(self) -> float:
+        """What estimates are multiplied by: exact over estimated, as learned from the newest usages."""
+        return self._writer.accounting.factor
+
+    @property
     def model(self) -> str:
         """Whose token weights the estimates use."""
         return self._writer.model

@@ -134,12 +134,17 @@ class Rewrite:
             self.abandon()
             raise write_error(self._log.path, error, "the new file could not be built") from error
 
+    def look(self) -> Source:
+        """What stands in the new file so far, opened for reading."""
+        return Source(self._temporary)
+
     def commit(
         self, tail: Iterable[Piece], first: int, head: Callable[[Kept], bytes]
     ) -> tuple[Kept, Source, int]:
-        """(b) to (d). `first` is the lowest number that may be used, `head` makes the head record's line.
+        """(b) to (d). `first` is the lowest number that may be used, `head` makes the head record's line, with that of
+        a record before it if there is one; it may `look` at what stands before those, and what it raises stops it all.
 
-        Returns what was kept, the new file opened for reading, and the offset of its head record.
+        Returns what was kept, the new file opened for reading, and the offset of what `head` made.
 
         Raises:
             LogWriteError: the disk refused. Nothing is changed, unless `Log.broken` is set: then the new file is in

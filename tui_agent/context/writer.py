@@ -43,11 +43,14 @@ class Keep(Struct, frozen=True):
     Records that end before `before` stay in front of the new lines. Records that begin at `after` or behind it,
     also those appended while the rewrite runs, stand behind the new lines; None keeps none there. If `generation` is
     given and the log was rewritten or reloaded since `Context.generation` had that value, the rewrite is refused.
+    `stamped`: the figures of requests behind `after` are left out, since they told of another history, and an estimate
+    of the whole (a `_usage` that is not exact) stands before the head record, whose `after` it is.
     """
 
     before: int = 0
     after: int | None = None
     generation: int | None = None
+    stamped: bool = False
 
 
 class Cause(Struct, frozen=True):
@@ -59,6 +62,10 @@ class Cause(Struct, frozen=True):
     op: str
     to: str | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+Check = Callable[[Projection], None]
+"""Looks at what a new file means before it is put in force; what it raises stops the rewrite."""
 
 
 class Writer:
@@ -237,21 +244,32 @@ class Writer:
 
     # --- rewriting -------------------------------------------------------------------------------------------------
 
-    async def rotate(self, lines: Iterable[Record | Mapping[str, Any]], keep: Keep, cause: Cause) -> Backup:
-        """Rewrite: what `keep` says in front, then `lines`, what `keep` says behind, then the head record."""
+    async def rotate(
+        self,
+        lines: Iterable[Record | Mapping[str, Any]],
+        keep: Keep,
+        cause: Cause,
+        check: Check | None = None,
+    ) -> Backup:
+        """Rewrite: what `keep` says in front, then `lines`, what `keep` says behind, then the head record.
+
+        `check` is called, in a thread, for a rewrite that is stamped.
+        """
         new = [item if isinstance(item, Record) else complete(item) for item in lines]
         async with self._rotating:
             if keep.after is None:
                 async with self._gate:
                     await self._open()
                     await self._settle_disk()
-                    return await self._rotate(new, keep, cause)
+                    return await self._rotate(new, keep, cause, check)
             async with self._gate:
                 await self._open()
                 await self._settle_disk()
-            return await self._rotate(new, keep, cause)
+            return await self._rotate(new, keep, cause, check)
 
-    async def _rotate(self, new: list[Record | dict[str, Any]], keep: Keep, cause: Cause) -> Backup:
+    async def _rotate(
+        self, new: list[Record | dict[str, Any]], keep: Keep, cause: Cause, check: Check | None
+    ) -> Backup:
         if keep.generation is not None and keep.generation != self.generation:
             raise ContextError(f"{self.path} was rewritten meanwhile; the {cause.op} was not carried out.")
         lines = [item.raw + b"\n" if isinstance(item, Record) else self._line(item) for item in new]
@@ -263,7 +281,11 @@ class Writer:
             rewrite.build([*good_lines(old, 0, cut), *lines])
 
         def tail() -> tuple[list[Piece], int]:
-            return tail_of(old, first_at(old, keep.after or 0), names_in(old, cut, new))
+            names = names_in(old, cut, new)
+            return tail_of(old, first_at(old, keep.after or 0), names, usages=not keep.stamped)
+
+        def seal() -> dict[str, Any]:
+            return self._stamp(rewrite.look(), check)
 
         try:
             if keep.after is None:
@@ -271,33 +293,50 @@ class Writer:
                 return await self._commit(rewrite, cause, meaning)
             await in_thread(build)
             async with self._gate:
-                return await self._commit(rewrite, cause, None, tail=tail)
+                return await self._commit(
+                    rewrite, cause, None, tail=tail, seal=seal if keep.stamped else None
+                )
         finally:
             rewrite.abandon()
 
-    async def replace(self, name: str | None, op: str) -> Backup:
-        """Rewrite with the content of a backup: restore; or undo or redo, which know theirs and copy every byte."""
+    async def replace(self, name: str | None, op: str, *, later: bool = False) -> Backup:
+        """Rewrite with the content of a backup: restore; or undo or redo, which know theirs and copy every byte.
+
+        `later`: what was appended since the rewrite that is undone follows, without the figures of requests.
+        """
         async with self._rotating, self._gate:
             await self._open()
             name = self._lead(op) if name is None else name
             file = find_backup(self.path, name)
             other = await in_thread(lambda: Projection.load(Source(file)))
-            cause, leads = Cause(op, figures={"restored": name}), _OWN
-            whole = op != "restore"
-            if whole:
+            figures: dict[str, Any] = {"restored": name}
+            if op == "undo" and self.projection.head is not None:
+                figures["undid"] = self.projection.head.op
+            whole, leads, again = op != "restore" and not later, _OWN, list[bytes]()
+            if later:
+                again, figures["lost"] = await in_thread(lambda: self._since(other))
+                figures["later"] = len(again)
+            elif whole:
                 leads = (other.head.undo if other.head else None, other.redo if op == "redo" else _KEPT)
-            rewrite = Rewrite(self.log, self._digest)
-            all_of_it = every_byte(other)  # now: what the new file means has its last line closed
-
-            def build() -> None:
-                rewrite.build(all_of_it if whole else good_lines(other, 0, len(other)))
+            cause, rewrite = Cause(op, figures=figures), Rewrite(self.log, self._digest)
+            # now: what the new file means has its last line closed, and more lines
+            pieces = every_byte(other) if whole else [*good_lines(other, 0, len(other)), *again]
 
             try:
                 await self._settle_disk()
-                meaning = await both(lambda: self._meaning(other, [], whole=whole), build)
+                meaning = await both(
+                    lambda: self._meaning(other, again, whole=whole), lambda: rewrite.build(pieces)
+                )
                 return await self._commit(rewrite, cause, meaning, leads=leads)
             finally:
                 rewrite.abandon()
+
+    def _since(self, other: Projection) -> tuple[list[bytes], int]:
+        """The lines behind the head in force as they may follow `other`, and how many aim at nothing there."""
+        log, first = self.projection, self.projection.heads[-1].index + 1
+        pieces, gone = tail_of(log, first, names_in(other, len(other), []), usages=False)
+        read = (piece if isinstance(piece, bytes) else piece[0].read(*piece[1:]) for piece in pieces)
+        return b"".join(read).splitlines(keepends=True), gone
 
     def _meaning(
         self, base: Projection, lines: list[bytes], *, whole: bool = False
@@ -316,6 +355,21 @@ class Writer:
         if not lines:
             accounting.weigh()
         return base, accounting
+
+    def _stamp(self, source: Source, check: Check | None) -> dict[str, Any]:
+        """The estimate of what a new file weighs, as its `_usage`; blocks."""
+        projection = Projection.load(source)
+        if check is not None:
+            check(projection)
+        factor = self.accounting.factor
+        weight = Accounting(projection, self._model, factor=factor).weigh()
+        return {
+            "role": "_usage",
+            "token_count": max(weight.total, 0),
+            "exact": False,
+            "params": {"model": self._model},
+            "factor": factor,
+        }
 
     def _lead(self, op: str) -> str:
         head = self.projection.head
@@ -339,11 +393,12 @@ class Writer:
         meaning: tuple[Projection, Accounting] | None,
         *,
         tail: Callable[[], tuple[list[Piece], int]] = lambda: ([], 0),
+        seal: Callable[[], dict[str, Any]] | None = None,
         leads: tuple[str | None, str | None] = _OWN,
     ) -> Backup:
         """Swap. `meaning` is what the new file means without its head, None if it has to be read. `tail` is what stands
-        behind what was built, and how many records were left out of it. `leads` are the names under undo and redo,
-        _KEPT for the backup being made."""
+        behind what was built, and how many records were left out of it. `seal` looks at what was built and gives the
+        record before the head. `leads` are the names under undo and redo, _KEPT for the backup being made."""
         old = self.projection
         tokens = 0
         first = max(self._newest(), max(backups_of(self.path), default=0)) + 1
@@ -352,8 +407,13 @@ class Writer:
 
         def head(kept: Kept) -> bytes:
             undo, redo = (kept.name if lead == _KEPT else lead for lead in leads)
-            written.append(encode(self._head(cause, kept, undo, redo, tokens) | left_out))
-            return written[0]
+            figures = dict(left_out)
+            if seal is not None:
+                stamp = seal()
+                written.append(encode(stamp))
+                figures["after"] = stamp["token_count"]
+            written.append(encode(self._head(cause, kept, undo, redo, tokens) | figures))
+            return b"".join(written)
 
         def work() -> tuple[Kept, Projection, Accounting]:
             nonlocal tokens, left_out
@@ -369,7 +429,7 @@ class Writer:
                 else:
                     projection, accounting = meaning
                     projection.source = source
-                    projection.extend(written[0][:-1], at)
+                    projection.extend(written[-1][:-1], at)
                 accounting.weigh()
             except BaseException:
                 self._restored = False

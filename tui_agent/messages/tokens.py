@@ -116,13 +116,13 @@ class Estimator:
     """Counts tokens without a network, for one model.
 
     `count` is the weight by character class times `factor`; `calibrate` moves the factor towards what the endpoint
-    counted (an exponentially weighted mean).
+    counted (an exponentially weighted mean). `factor` is the correction to begin with.
     """
 
-    def __init__(self, model: str = "") -> None:
+    def __init__(self, model: str = "", *, factor: float = 1.0) -> None:
         self.model = model
         self._weights = family(model)
-        self._factor = 1.0
+        self._factor = min(_MOST, max(_LEAST, factor))
 
     @property
     def factor(self) -> float:
