@@ -102,6 +102,21 @@ def test_the_first_profile_of_a_file_is_the_default_when_it_names_none(tmp_path:
     assert settings.find_profile().base_url == "http://127.0.0.1:8080"
 
 
+def test_a_profile_sets_for_itself_what_it_gives_and_takes_the_rest_from_all(tmp_path: Path) -> None:
+    settings = load(
+        written(
+            tmp_path,
+            "[compaction]\nmicro_ratio = 0.45\nauto = false\n[profiles.local.compaction]\nauto = true\n"
+            'trigger_ratio = 0.7\nstrategy = "extractive"\n',
+        )
+    )
+    own, others = settings.compaction_of("local"), settings.compaction_of("demo")
+    assert (own.auto, own.trigger_ratio, own.strategy, own.micro_ratio) == (True, 0.7, "extractive", 0.45)
+    assert others == settings.compaction
+    assert (others.auto, others.trigger_ratio, others.micro_ratio) == (False, 0.85, 0.45)
+    assert settings.compaction_of() == own, "the profile that settings choose"
+
+
 def test_anthropics_key_is_not_meant_for_another_endpoint(tmp_path: Path) -> None:
     settings = load(
         written(
@@ -154,6 +169,15 @@ def test_unknown_tables_are_kept_and_named_with_their_line(tmp_path: Path) -> No
         ("[compaction]\ntrigger_ratio = true\n", 2, "compaction.trigger_ratio", "a number"),
         ("[compaction]\nmicro_ratio = 0.9\n", 2, "compaction.micro_ratio", "below"),
         ("[compaction]\ntrigger_ratio = 0.4\n", 2, "compaction.trigger_ratio", "below"),
+        ("[compaction]\nmicro_stop_ratio = 0.5\n", 2, "compaction.micro_stop_ratio", "below"),
+        (
+            "[compaction]\nmicro_ratio = 0.6\n[profiles.demo.compaction]\ntrigger_ratio = 0.55\n",
+            4,
+            "profiles.demo.compaction.trigger_ratio",
+            "below",
+        ),
+        ("[profiles.demo.compaction]\nauto = 1\n", 2, "profiles.demo.compaction.auto", "true or false"),
+        ("[compaction.priorities]\nwords = 101\n", 2, "compaction.priorities.words", "from 0 to 100"),
         ("[compaction]\nreserved_tokens = 1.5\n", 2, "compaction.reserved_tokens", "a whole number"),
         ("[compaction]\nstrategy = ' '\n", 2, "compaction.strategy", "not empty"),
         ('durability = "always"\n', 1, "durability", '"step", "record", "off"'),
@@ -265,7 +289,7 @@ def test_every_setting_has_help_and_its_default_is_allowed(tmp_path: Path) -> No
         assert setting.rule.help.endswith(".")
         assert setting.rule.allowed
         assert (setting.rule.kind == "choice") == bool(setting.rule.choices)
-        if setting.rule.choices:
+        if setting.rule.choices and setting.default is not None:
             assert setting.default in setting.rule.choices
         if setting.default is not None and setting.rule.minimum is not None:
             assert setting.rule.minimum <= setting.default <= (setting.rule.maximum or setting.default)

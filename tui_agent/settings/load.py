@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tui_agent import paths
 from tui_agent.settings import secrets
 from tui_agent.settings.rules import Rule, SettingsError
-from tui_agent.settings.schema import ANTHROPIC_KEY, ANTHROPIC_URL, Profile, Settings, Table
+from tui_agent.settings.schema import ANTHROPIC_KEY, ANTHROPIC_URL, Compaction, Profile, Settings, Table
 
 _T = TypeVar("_T", bound=Table)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -93,14 +93,12 @@ def check(tables: Mapping[str, Any], text: str, file: Path | None) -> Settings:
         chosen = next(iter(tables["profiles"]))
     if chosen not in profiles:
         raise reader.error(("profile",), f'there is no profile "{chosen}"', ", ".join(profiles))
-    if settings.compaction.micro_ratio >= settings.compaction.trigger_ratio:
-        path = ("compaction", "micro_ratio" if "micro_ratio" in tables["compaction"] else "trigger_ratio")
-        raise reader.error(
-            path,
-            f"compaction.micro_ratio ({settings.compaction.micro_ratio:g}) is not below "
-            f"compaction.trigger_ratio ({settings.compaction.trigger_ratio:g})",
-            "a micro_ratio below the trigger_ratio",
-        )
+    _check_ratios(reader, settings.compaction, ("compaction",), tables.get("compaction", {}))
+    for name, profile in profiles.items():
+        given = tables.get("profiles", {}).get(name, {}).get("compaction", {})
+        if given:
+            own = profile.compaction.over(settings.compaction)
+            _check_ratios(reader, own, ("profiles", name, "compaction"), given)
     notices = tuple(
         f"{file or 'settings'}:{reader.line((name,)) or 1}: nothing uses the table [{quote(name)}]; it is kept"
         for name in unknown
@@ -113,6 +111,24 @@ def check(tables: Mapping[str, Any], text: str, file: Path | None) -> Settings:
         notices=notices,
         file=file,
     )
+
+
+def _check_ratios(
+    reader: _Reader, compaction: Compaction, path: tuple[str, ...], given: Mapping[str, Any]
+) -> None:
+    """Where shortening stops lies below where it begins, and that below where a summary is due.
+
+    Raises:
+        SettingsError: not so; it names a key that the file gives.
+    """
+    for low, high in (("micro_stop_ratio", "micro_ratio"), ("micro_ratio", "trigger_ratio")):
+        below, above = getattr(compaction, low), getattr(compaction, high)
+        if below is not None and below >= above:
+            raise reader.error(
+                (*path, low if low in given else high),
+                f"{_dotted((*path, low))} ({below:g}) is not below {_dotted((*path, high))} ({above:g})",
+                f"a {low} below the {high}",
+            )
 
 
 def accept(rule: Rule, value: Any, key: str, *, file: Path | None = None) -> Any:

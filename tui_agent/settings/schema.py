@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, StructMeta, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from tui_agent.settings.rules import Kind, Rule, Setting, SettingsError
 
@@ -69,6 +69,147 @@ def _tables(kind: type[Table]) -> Any:
     return Part(_EMPTY, table=kind, named=True)
 
 
+def _priority(default: int, help: str) -> Any:
+    return _rule(default, "integer", help, minimum=0, maximum=100)
+
+
+class Priorities(Table, frozen=True):
+    """How much messages matter, 0 to 100: what matters least is shortened first. 100 is never shortened."""
+
+    goal: int = _priority(100, "The goal and the plan, while nothing newer was told of them.")
+    words: int = _priority(75, "What a person said. Micro-compaction never touches it.")
+    failures: int = _priority(75, "Results of calls that failed.")
+    normal: int = _priority(50, "Answers, and results of calls.")
+    reasoning: int = _priority(25, "What the model says to itself between two calls.")
+    confirmations: int = _priority(0, "Results that only say that a write succeeded.")
+    superseded: int = _priority(0, "Reminders of which a newer one was told.")
+    trivial_steps: int = _rule(
+        20,
+        "integer",
+        "What is of priority 0 expires after so many answers of the model.",
+        minimum=1,
+        maximum=100_000,
+    )
+
+
+class Compaction(Table, frozen=True):
+    """When and how a long context is shortened."""
+
+    trigger_ratio: float = _rule(
+        0.85, "number", "Compact when this part of the window is full.", minimum=0.1, maximum=0.99
+    )
+    reserved_tokens: int = _rule(
+        50_000,
+        "integer",
+        "Compact when less than this is free (at most a quarter of a window under 200,000).",
+        minimum=0,
+        maximum=100_000_000,
+        unit="tokens",
+    )
+    micro_ratio: float = _rule(
+        0.5,
+        "number",
+        "Shorten old tool results when this part of the window is full.",
+        minimum=0.05,
+        maximum=0.99,
+    )
+    micro_stop_ratio: float | None = _rule(
+        None,
+        "number",
+        "Shorten them until this part of the window is full; left out: four fifths of micro_ratio.",
+        minimum=0.01,
+        maximum=0.98,
+    )
+    micro_keep: int = _rule(
+        3,
+        "integer",
+        "So many of the newest answers to calls are never shortened.",
+        minimum=1,
+        maximum=1_000,
+    )
+    micro_long: int = _rule(
+        5_000,
+        "integer",
+        "Of results longer than this the first and last lines stay.",
+        minimum=200,
+        maximum=10_000_000,
+        unit="characters",
+    )
+    strategy: str = _rule(
+        "summary", "name", "How: summary, extractive, none, or an installed strategy's name."
+    )
+    auto: bool = _rule(True, "switch", "Compact without being asked.")
+    review: bool = _rule(False, "switch", "Show the summary before it takes effect.")
+    fallback: Literal["ask", "extractive"] = _rule(
+        "ask",
+        "choice",
+        "When the strategy fails and nothing fits: ask (with -p, extractive), or extractive at once.",
+        choices=("ask", "extractive"),
+    )
+    ahead: Literal["free", "on", "off"] = _rule(
+        "free",
+        "choice",
+        "Prepare the summary before it is due: never, always, or where a model is known to cost nothing (free).",
+        choices=("free", "on", "off"),
+    )
+    ahead_ratio: float = _rule(
+        0.7, "number", "Prepare it at this part of the trigger.", minimum=0.1, maximum=0.99
+    )
+    summary_ratio: float = _rule(
+        0.15, "number", "A summary takes at most this part of the window.", minimum=0.01, maximum=0.5
+    )
+    keep_messages: int = _rule(
+        2,
+        "integer",
+        "So many of the newest messages, and what follows them, stay word for word.",
+        minimum=0,
+        maximum=1_000,
+    )
+    keep_requests: int = _rule(
+        20_000,
+        "integer",
+        "So much of a person's last requests stays word for word (at most a tenth of the window).",
+        minimum=0,
+        maximum=100_000_000,
+        unit="tokens",
+    )
+    priorities: Priorities = _table(Priorities)
+
+
+def _own(name: str) -> Any:
+    """A key of `Compaction` that a profile may set for itself."""
+    rule = Compaction.parts[name].rule
+    assert rule is not None
+    what = rule.help.partition("; left out:")[0].removesuffix(".")
+    help = f"{what}; left out: as [compaction] says."
+    return Part(None, replace(rule, help=help, when="choice"))
+
+
+class OwnCompaction(Table, frozen=True):
+    """What a profile sets for itself of `Compaction`; None is left out."""
+
+    trigger_ratio: float | None = _own("trigger_ratio")
+    reserved_tokens: int | None = _own("reserved_tokens")
+    micro_ratio: float | None = _own("micro_ratio")
+    micro_stop_ratio: float | None = _own("micro_stop_ratio")
+    micro_keep: int | None = _own("micro_keep")
+    micro_long: int | None = _own("micro_long")
+    strategy: str | None = _own("strategy")
+    auto: bool | None = _own("auto")
+    review: bool | None = _own("review")
+    fallback: Literal["ask", "extractive"] | None = _own("fallback")
+    ahead: Literal["free", "on", "off"] | None = _own("ahead")
+    ahead_ratio: float | None = _own("ahead_ratio")
+    summary_ratio: float | None = _own("summary_ratio")
+    keep_messages: int | None = _own("keep_messages")
+    keep_requests: int | None = _own("keep_requests")
+
+    def over(self, general: Compaction) -> Compaction:
+        """`general`, but for the keys that are given here."""
+        given = {name: getattr(self, name) for name in self.parts}
+        return replace(general, **{name: value for name, value in given.items() if value is not None})
+
+
 class Profile(Table, frozen=True):
     """An endpoint and a model: what is asked, and how. `name` is its name in settings.toml."""
 
@@ -112,40 +253,7 @@ class Profile(Table, frozen=True):
     thinking: Thinking = _rule(
         "off", "choice", "How much the model may think before it answers.", choices=LEVELS, when="choice"
     )
-
-
-class Compaction(Table, frozen=True):
-    """When and how a long context is shortened."""
-
-    trigger_ratio: float = _rule(
-        0.85, "number", "Compact when this part of the window is full.", minimum=0.1, maximum=0.99
-    )
-    reserved_tokens: int = _rule(
-        50_000,
-        "integer",
-        "Compact when less than this is free (at most a quarter of a window under 200,000).",
-        minimum=0,
-        maximum=100_000_000,
-        unit="tokens",
-    )
-    micro_ratio: float = _rule(
-        0.5,
-        "number",
-        "Shorten old tool results when this part of the window is full.",
-        minimum=0.05,
-        maximum=0.99,
-    )
-    strategy: str = _rule(
-        "summary", "name", "How: summary, extractive, none, or an installed strategy's name."
-    )
-    auto: bool = _rule(True, "switch", "Compact without being asked.")
-    review: bool = _rule(False, "switch", "Show the summary before it takes effect.")
-    fallback: Literal["ask", "extractive"] = _rule(
-        "ask",
-        "choice",
-        "When the strategy fails and nothing fits: ask (with -p, extractive), or extractive at once.",
-        choices=("ask", "extractive"),
-    )
+    compaction: OwnCompaction = _table(OwnCompaction)
 
 
 class Approvals(Table, frozen=True):
@@ -287,6 +395,14 @@ class Settings(Table, frozen=True):
                 allowed=", ".join(self.profiles),
             )
         return self.profiles[wanted]
+
+    def compaction_of(self, profile: str | None = None) -> Compaction:
+        """When and how a long context is shortened under a profile, by default the one settings choose.
+
+        Raises:
+            SettingsError: there is no such profile.
+        """
+        return self.find_profile(profile).compaction.over(self.compaction)
 
 
 def builtin_profiles() -> dict[str, Profile]:
