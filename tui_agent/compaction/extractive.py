@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui_agent.compaction.handover import summary_of
 from tui_agent.compaction.sections import (
     DONE,
     FILES,
@@ -121,9 +122,10 @@ def _entries(source: Source) -> Iterator[_Entry]:
 
 def _earlier(message: Message, at: int) -> Iterator[_Entry]:
     """The sections of a summary that came before."""
-    parts = sections(message.text)
+    summary = summary_of(message.text)
+    parts = sections(summary)
     if not parts:
-        yield _Entry(GOAL, at, f"From the earlier summary: {message.text.strip()}", 10_000)
+        yield _Entry(GOAL, at, f"From the earlier summary: {summary}", 10_000)
     for number, (name, text) in enumerate(parts.items()):
         if not is_nothing(text):
             yield _Entry(name, at, f"From the earlier summary: {text}", 10_000 + number)

@@ -7,12 +7,13 @@ after a hundred compactions, and what a summary says can be held against it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct, field, structs
 
+from tui_agent.compaction.doubts import Fact, contradictions
 from tui_agent.events import OWN_COMMAND
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text
@@ -65,14 +66,6 @@ class Failure(Struct, array_like=True):
     overcome: bool = False
 
 
-class Fact(Struct, frozen=True):
-    """Something that is certain, in words. `kind` says of what; `subject` is the path, the command or the todo."""
-
-    kind: Literal["changed", "read", "passed", "failed", "open", "done"]
-    subject: str
-    words: str
-
-
 class Kept(Struct, omit_defaults=True):
     """The ledger as it is stored. `through` is the record up to which it was computed, `left_out` counts what was cut
     off for want of room: files, commands, failures."""
@@ -93,10 +86,10 @@ class Ledger:
         self.tasks = tuple(tasks)
 
     @classmethod
-    def of(cls, records: Iterable[Record], state: Mapping[str, Any]) -> Ledger:
+    def of(cls, records: Sequence[Record], state: Mapping[str, Any]) -> Ledger:
         """The facts in a log's records, merged with the ledger among its states. Reads bodies: call it in a thread."""
         kept = _stored(state.get(STATE_KEY))
-        work = _Merge(kept)
+        work = _Merge(kept, records)
         results = [record for record in records if record.origin in ("tool", "command")]
         known = next((at for at, record in enumerate(results) if record.id == kept.through), -1)
         for record in results[known + 1 :]:
@@ -134,9 +127,15 @@ class Ledger:
         """The facts to read, newest last; empty if there are none."""
         return "\n".join(line for line in _words(self) if line)
 
+    def contradictions(self, summary: str) -> list[str]:
+        """Where a summary says otherwise than the newest facts, in words."""
+        return contradictions(summary, self.facts())
+
     def facts(self) -> list[Fact]:
         """What can be held against a summary, newest first."""
-        found = [_file_fact(file) for file in self.files]
+        # a command may have changed a file without the log knowing which
+        certain = [file for file in self.files if file.state == "changed" or not self.commands]
+        found = [_file_fact(file) for file in certain]
         found += [_command_fact(command) for command in self.commands if command.exit is not None]
         found += [
             Fact("done" if status == "done" else "open", text, f"the todo is {status}")
@@ -148,7 +147,9 @@ class Ledger:
 class _Merge:
     """Results taken one after another; what happened to a thing last stands last."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, records: Sequence[Record]) -> None:
+        self._records = records
+        self._known: dict[str, Mapping[str, Any]] | None = None
         self._files = {file.path: file for file in kept.files}
         self._commands = {(command.text, command.own): command for command in kept.commands}
         self._failures = {(failure.tool, failure.subject): failure for failure in kept.failures}
@@ -166,22 +167,41 @@ class _Merge:
 
     def take(self, record: Record) -> None:
         self._through = record.id
-        meta = record.body.get("meta")
-        if not isinstance(meta, Mapping):
-            return
-        tool, outcome = str(meta.get("tool", "")), meta.get("outcome")
-        subject = one_line(str(meta.get("title") or ""), _SUBJECT)
+        given = record.body.get("meta")
+        meta: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+        tool, subject = self._about(meta, record)
         if tool in _SHELLS and subject:
             self._command(tool, subject, meta)
+        outcome = _outcome(meta, record)
         if outcome == "ok":
             self._overcome(tool, subject, _paths(meta, "changed"))
-        elif outcome in ("error", "denied", "cancelled"):
-            self._fail(tool, subject, "failed" if outcome == "error" else outcome, _said(record))
+        else:
+            self._fail(tool, subject, outcome, _said(record))
         summary = one_line(str(meta.get("summary") or ""), _SHORT_NOTE)
         for path in _paths(meta, "read"):
             self._file(path, "read", "")
         for path in _paths(meta, "changed"):
             self._file(path, "changed", summary)
+
+    def _about(self, meta: Mapping[str, Any], record: Record) -> tuple[str, str]:
+        """The tool of a result, and what it was called for; from the call where the result does not say."""
+        tool, title = meta.get("tool"), meta.get("title")
+        if not (isinstance(tool, str) and tool and isinstance(title, str) and title):
+            call = self._call(record)
+            tool, title = tool or call.get("name", ""), title or _title(call.get("input"))
+        return str(tool), one_line(str(title), _SUBJECT)
+
+    def _call(self, record: Record) -> Mapping[str, Any]:
+        if self._known is None:
+            self._known = {
+                str(block.get("id")): block
+                for answer in self._records
+                if answer.role == "assistant"
+                for block in _blocks(answer)
+                if block.get("type") == "tool_use"
+            }
+        names = (str(block.get("tool_use_id")) for block in _blocks(record))
+        return next((self._known[name] for name in names if name in self._known), {})
 
     def _file(self, path: str, state: Doing, note: str) -> None:
         old = self._files.pop(path, None)
@@ -202,9 +222,12 @@ class _Merge:
         self._failures[tool, subject] = Failure(tool, subject, outcome, note, times)
 
     def _overcome(self, tool: str, subject: str, changed: Sequence[str]) -> None:
+        shell = tool in _SHELLS
         for failure in self._failures.values():
-            same = (failure.tool, failure.subject) == (tool, subject)
-            if same or (failure.subject in changed and failure.tool not in _SHELLS):
+            same_tool = failure.tool == tool or (shell and failure.tool in _SHELLS)
+            if (same_tool and failure.subject == subject) or (
+                failure.subject in changed and failure.tool not in _SHELLS
+            ):
                 failure.overcome = True
 
 
@@ -228,13 +251,39 @@ def _paths(meta: Mapping[str, Any], key: str) -> list[str]:
     )
 
 
+def _blocks(record: Record) -> list[dict[str, Any]]:
+    content = record.body.get("content")
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _title(arguments: object) -> str:
+    """What a call is for: its command, its path, or the first text it is given."""
+    if not isinstance(arguments, Mapping):
+        return ""
+    texts = {name: value for name, value in arguments.items() if isinstance(value, str)}
+    named = (texts[name] for name in ("command", "path", "file_path") if name in texts)
+    return next(named, next(iter(texts.values()), ""))
+
+
+def _outcome(meta: Mapping[str, Any], record: Record) -> Literal["ok"] | Outcome:
+    match meta.get("outcome"):
+        case "ok":
+            return "ok"
+        case "error":
+            return "failed"
+        case "denied":
+            return "denied"
+        case "cancelled" | "interrupted":
+            return "cancelled"
+    failed = any(block.get("is_error") for block in _blocks(record)) or meta.get("exit", 0) != 0
+    return "failed" if failed else "ok"
+
+
 def _said(record: Record) -> str:
     """The line of a failed result that says most: the last one that is not the tool's own remark."""
-    content = record.body.get("content")
-    text = (
-        "\n".join(result_text(block) for block in content if isinstance(block, dict))
-        if isinstance(content, list)
-        else ""
+    text = "\n".join(
+        result_text(block) if block.get("type") == "tool_result" else str(block.get("text", ""))
+        for block in _blocks(record)
     )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if not (line.startswith("[") and line.endswith("]"))]

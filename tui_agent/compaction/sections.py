@@ -65,10 +65,11 @@ def is_nothing(text: str) -> bool:
 
 def mentions(text: str, words: str) -> bool:
     """The words stand in the text, however their spaces, case and quotes are."""
-    return _plain(words) in _plain(text)
+    return plain(words) in plain(text)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The text without what may differ where the same is meant: spaces, case, quotes."""
     return " ".join(text.replace("`", "").replace('"', "").split()).casefold()
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui_agent.compaction.handover import summary_of
 from tui_agent.literal import clean
 from tui_agent.messages.blocks import result_text
 from tui_agent.messages.shorten import shorten
@@ -151,6 +152,8 @@ def _spoken(message: Message, said: Sequence[str]) -> Item:
         return Item("assistant (cut off)" if message.partial else "assistant", text)
     if message.origin is None:
         return Item("user", text, words=True)
+    if message.origin == "summary":
+        text = summary_of(text)
     return Item(_ORIGINS.get(message.origin, f"note by the program ({message.origin})"), text)
 
 

@@ -1,0 +1,30 @@
+"""The message that stands for what was replaced: the summary, and what is certain by the log.
+
+It is of the user's role, since the API knows no other, so its first words say that no person wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+
+_NOTE = (
+    "This message is from the program, not from the user. To make room, the conversation up to here was replaced by "
+    "the summary below; it reports and asks nothing. Messages behind it are word for word as they were: where they say "
+    "otherwise, they count."
+)
+_LOG = "These facts are from the program's own log; where the summary says otherwise, they count."
+_SUMMARY = re.compile(r"<summary>\n(.*)\n</summary>", re.DOTALL)
+
+
+def handover(summary: str, *, ledger: str = "") -> str:
+    """The text of that message. `ledger` are the facts in words."""
+    parts = [_NOTE, f"<summary>\n{summary.strip()}\n</summary>"]
+    if ledger:
+        parts += [_LOG, f"<log>\n{ledger.strip()}\n</log>"]
+    return "<compacted>\n{}\n</compacted>".format("\n\n".join(parts))
+
+
+def summary_of(text: str) -> str:
+    """The summary in such a message's text; the text itself where another program wrote it."""
+    found = _SUMMARY.search(text)
+    return found[1].strip() if found else text.strip()
