@@ -65,7 +65,7 @@ class Policy:
         return max(1, self.micro_limit(window) - self.micro_stop(window))
 
     def micro_again(self, window: int, relieved: int | None) -> int:
-        """The weight above which the next batch is due, when the last one ended at `relieved` (None: there was none)."""
+        """The weight above which the next batch is due; the last one ended at `relieved`, None if there was none."""
         first = self.micro_limit(window)
         return first if relieved is None else max(first, relieved + self.micro_step(window))
 

@@ -121,6 +121,11 @@ class Accounting:
                 return Tokens(share[index], "reconciled")
         return Tokens(self._estimate(index, now), "estimated")
 
+    def count(self, value: object) -> int:
+        """The estimate of anything that may be sent, with the correction that this log teaches."""
+        self._follow()
+        return math.ceil(self._estimator.weigh(value) * self._factor)
+
     @property
     def system(self) -> Tokens:
         """What the system prompt in force weighs."""

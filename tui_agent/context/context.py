@@ -38,6 +38,7 @@ class Context(Reading):
         model: whose token weights the estimates use; "" takes the model of the last request.
         on_append: told of each record that is on disk and in the projection.
         on_rotate: told of each rewrite: the backup that was made, and the operation.
+        assign: the marks of a message that is appended (`projection.MARKS`); those it has already stand.
         read_only: every change raises ReadOnlyLog.
     """
 
@@ -49,12 +50,14 @@ class Context(Reading):
         model: str = "",
         on_append: Callable[[Record], None] | None = None,
         on_rotate: Callable[[Backup, str], None] | None = None,
+        assign: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
         read_only: bool = False,
     ) -> None:
         self.path = Path(path)
         if self.path.is_symlink():
             self.path = self.path.resolve()
         self.read_only = read_only
+        self.assign = assign
         self._writer = Writer(
             self.path,
             durability=durability,
@@ -124,8 +127,19 @@ class Context(Reading):
             (and as `append`)
         """
         several = [message] if isinstance(message, (Mapping, Message)) else list(message)
-        bodies = [_message_body(item, fields) for item in several]
+        bodies = [self._message_body(item, fields) for item in several]
         return await self._writer.append(bodies) if bodies else []
+
+    def _message_body(
+        self, message: Mapping[str, Any] | Message, fields: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        given = dict(message) if isinstance(message, Mapping) else message.api()
+        body = {**given, **fields}
+        role = body.get("role")
+        if role not in ("user", "assistant"):
+            raise ValueError(f"A message is of role user or assistant, not {role!r}.")
+        marks = self.assign(body) if self.assign is not None else {}
+        return body | {name: mark for name, mark in marks.items() if name not in body}
 
     async def write_system_prompt(self, text: str, **fields: Any) -> Record | Backup:
         """Put a system prompt in force. `fields`: blocks (layers), memories.
@@ -170,15 +184,18 @@ class Context(Reading):
         bodies: list[Mapping[str, Any]] = [body]
         if add_user_message:
             words = {"role": "user", "content": [text_block(f"<system>CHECKPOINT {number}</system>")]}
-            bodies.append(_message_body(words, {"origin": "checkpoint"}))
+            bodies.append(self._message_body(words, {"origin": "checkpoint"}))
         await self._writer.append(bodies)
         return number
 
-    async def elide(self, items: Iterable[Mapping[str, Any]], *, by: str, reason: str) -> Record:
+    async def elide(
+        self, items: Iterable[Mapping[str, Any]], *, by: str, reason: str, **figures: Any
+    ) -> Record:
         """Leave out, or shorten, what is sent; the records stay as they are.
 
         Each item names a `record`, its `block` (a place in its content; without it the whole record) and under `as` the
-        text in its place, or None to drop it. In a result the text takes the place of its content.
+        text in its place, or None to drop it. In a result the text takes the place of its content. `figures` are kept
+        in the record.
 
         Raises:
             ValueError: no items, or one that names no block of a message.
@@ -189,7 +206,7 @@ class Context(Reading):
             raise ValueError("There is nothing to elide: no items were given.")
         for item in named:
             self._check_item(item)
-        return await self.append({"role": "_elide", "by": by, "reason": reason, "items": named})
+        return await self.append({"role": "_elide", "by": by, "reason": reason, **figures, "items": named})
 
     def _check_item(self, item: dict[str, Any]) -> None:
         index = self._index(str(item.get("record")))
@@ -368,15 +385,6 @@ class Context(Reading):
 
 def _checking(check: Callable[[Shown], None] | None) -> Check | None:
     return None if check is None else lambda log: check(Past(log))
-
-
-def _message_body(message: Mapping[str, Any] | Message, fields: Mapping[str, Any]) -> dict[str, Any]:
-    given = dict(message) if isinstance(message, Mapping) else message.api()
-    body = {**given, **fields}
-    role = body.get("role")
-    if role not in ("user", "assistant"):
-        raise ValueError(f"A message is of role user or assistant, not {role!r}.")
-    return body
 
 
 def _sorted(value: Any) -> Any:

@@ -33,6 +33,8 @@ class Elisions:
         self.events: list[Event] = []
         self.in_force: dict[int, tuple[Elision, ...]] = {}
         """By index of the record, oldest first. Replaced, not changed, when it is shown to somebody."""
+        self.returned: dict[int, frozenset[int | None]] = {}
+        """By index of the record: blocks (None: all of it) that were elided at some time and brought back."""
         self._items: dict[int, frozenset[int] | None] = {}
         """For the index of a `_restore_elided`: which items; None is all."""
         self._targets: dict[str, Targets] = {}
@@ -53,6 +55,9 @@ class Elisions:
         self._note(index, name, ())
         self._items[index] = items
         in_force = dict(self.in_force) if copy else self.in_force
+        for target, elision in self.targets(name):
+            if items is None or elision.item in items:
+                self.returned[target] = self.returned.get(target, frozenset()) | {elision.block}
         touched = {target for target, _ in self.targets(name)}
         for target in touched:
             left = _without(in_force.get(target, ()), name, items)

@@ -127,6 +127,14 @@ class Shown(ABC):
         """
         return list(self._log.elisions.on(self._index(record)))
 
+    def brought_back(self, record: str) -> frozenset[int | None]:
+        """The blocks of a record that were elided at some time and brought back; None among them is all of it.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return self._log.elisions.returned.get(self._index(record), frozenset())
+
     @property
     def damage(self) -> list[Damage]:
         """The lines that are no records, in order."""
@@ -260,6 +268,10 @@ class Reading(Shown):
     def tokens_of(self, record: Record) -> Tokens:
         """The same for any record, the prompt and the tools in force included."""
         return self._writer.accounting.tokens(record.index)
+
+    def estimate(self, value: str | Mapping[str, Any] | Sequence[Any] | Message) -> int:
+        """The tokens of a text, a block, a message or a list of these, as the figures of this log estimate them."""
+        return self._writer.accounting.count(value)
 
     @property
     def system_tokens(self) -> Tokens:
