@@ -21,6 +21,7 @@ from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Parts, Session
 from tui_agent.choice import Choice
 from tui_agent.commands import Commands
+from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Backup, Context, ContextError, LogBusy, Record
 from tui_agent.events import Appended, Event, Notice, Rotated, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
@@ -92,6 +93,7 @@ async def open_session(
         bus.close()
         await asyncio.to_thread(folder.remove_if_unused)
         raise OpenError(str(error)) from error
+    context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
     todo = TodoList(context)
 
