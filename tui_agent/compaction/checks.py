@@ -23,12 +23,15 @@ _LEAST, _LEAST_OF_MUCH = 8, 60
 """Tokens a summary has at least: a two-hundredth of what it replaces, within these bounds."""
 _LONG = 1_200
 """Characters from which on a text is not taken for an error because of how it begins."""
+_SHORT = 200
+"""Characters that an acknowledgement has at most."""
 _SHOWN = 80
 
 _ACKNOWLEDGED = re.compile(
-    r"\W*(?:ack\w*|ok(?:ay)?|done|yes|sure|understood|noted|got it|roger|certainly|of course|thanks?|received|"
-    r"i(?:'ll| will| have| am|'m)\b.{0,60}|好的?|明白了?|收到|知道了|はい|了解\w*|承知\w*)\W*",
-    re.IGNORECASE | re.DOTALL,
+    r"(?:\W*(?:ack\w*|ok(?:ay)?|done|yes|sure|understood|noted|got it|roger|certainly|of course|thanks?|thank you|"
+    r"received|acknowledged|i(?:'ll| will| have| am|'m)\b[^.!\n]{0,60}"
+    r"|好的?|明白了?|收到|知道了|はい|了解\w*|承知\w*)){1,4}\W*",
+    re.IGNORECASE,
 )
 _ERROR = re.compile(
     r"\s*(?:```\w*\s*)?(?:"
@@ -111,7 +114,7 @@ def _fault(text: str, source: Source, found: Sequence[Item], model: Model) -> st
 def _form(text: str) -> str:
     if not text.strip():
         return "the model gave no text"
-    if _ACKNOWLEDGED.fullmatch(text.strip()) and len(text) < _LONG:
+    if len(text) < _SHORT and _ACKNOWLEDGED.fullmatch(text.strip()):
         return f"it only acknowledges: {_start(text)}"
     if _ERROR.match(text) and len(text) < _LONG and not sections(text):
         return f"it is an error, not a summary: {_start(text)}"

@@ -81,8 +81,8 @@ def _found(summary: str) -> list[tuple[str, int, int, int]]:
     """The known headings in order: name, where the heading begins, where its text begins and ends."""
     known = {name.casefold(): name for name in SECTIONS}
     matches = [match for match in _HEADING.finditer(summary) if match[1].strip().casefold() in known]
-    stops = [*(match.start() for match in matches[1:]), len(summary)]
+    starts = [*(match.start() for match in matches), len(summary)]
     return [
-        (known[match[1].strip().casefold()], match.start(), match.end(), stop)
-        for match, stop in zip(matches, stops, strict=True)
+        (known[match[1].strip().casefold()], match.start(), match.end(), starts[place + 1])
+        for place, match in enumerate(matches)
     ]
