@@ -34,6 +34,9 @@ class Hearing:
         screen = self._screen
         if not isinstance(event, said.Rotated):
             screen.transcript.feed(event)
+        if isinstance(event, said.StepStarted | said.TurnEnded) and screen.session is not None:
+            context = screen.session.context
+            screen.transcript.grow(context.history, context.checkpoints())
         doing = _DOING.get(type(event))
         if doing is not None:
             screen.status.begin(doing, streams=doing in _STREAMS)

@@ -101,7 +101,7 @@ class History:
         self._named = len(messages)
         """The first message that was not asked for its name."""
         self._places: dict[str, int] = {}
-        self._thought: dict[str, list[float | None]] = {}
+        self._thought: dict[str, tuple[float | None, ...]] = {}
 
     def grow(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
         """More was said. Nothing changes if the messages are others now than those that were there."""
@@ -122,9 +122,9 @@ class History:
         """Nobody asks for that message's number any more."""
         self._places.pop(name, None)
 
-    def remember(self, thinking: Thinking, seconds: float | None) -> None:
-        """The log does not hold how long thinking took."""
-        
+    def remember(self, name: str, seconds: Sequence[float | None]) -> None:
+        """How long each thinking of that message took: the log does not hold it."""
+        self._thought[name] = tuple(seconds)
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -153,8 +153,11 @@ class History:
         for index in range(start, stop):
             message = self._messages[index]
             name = record_name(message, index)
+            thought = iter(self._thought.get(name, ()))
             for entry in self._entries(message, previous, calls):
                 entry.record, entry.index = name, index
+                if isinstance(entry, Thinking):
+                    entry.seconds = next(thought, None)
                 entries.append(entry)
             for block in message.content if gives_results(message) else ():
                 if (call := calls.get(str(block.get("tool_use_id", "")))) is not None:

@@ -29,9 +29,12 @@ Read = Callable[[Gap, int, int], tuple[int, int, list[Entry]]]
 
 
 class Placed:
-    """An entry in its place: its parts, their heights in rows, and which of these are exact."""
+    """An entry in its place: its parts, their heights in rows, and which of these are exact.
 
-    __slots__ = ("entry", "exact", "heights", "lead", "parts", "place")
+    `stays`: the log, as far as it was asked, does not give this entry again.
+    """
+
+    __slots__ = ("entry", "exact", "heights", "lead", "parts", "place", "stays")
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
@@ -40,6 +43,7 @@ class Placed:
         self.exact: list[bool] = []
         self.lead = 0
         self.place = 0
+        self.stays = False
 
     @property
     def height(self) -> int:
@@ -158,6 +162,7 @@ class Layout:
         placed.parts = parts
         placed.heights[same:] = fresh
         placed.exact[same:] = [False] * len(fresh)
+        placed.stays = False
         self._dirty = min(self._dirty, self.index(placed))
 
     def resize(self, width: int) -> None:
@@ -179,9 +184,9 @@ class Layout:
         self._dirty = min(self._dirty, index)
 
     def _guess(self, placed: Placed) -> None:
-        if isinstance(placed.entry, Gap):
-            count = placed.entry.stop - placed.entry.start
-            placed.heights, placed.exact = [max(1, round(count * self._message_rows))], [True]
+        if isinstance(gap := placed.entry, Gap):
+            rows = gap.rows or max(1, round((gap.stop - gap.start) * self._message_rows))
+            placed.heights, placed.exact = [rows], [True]
         else:
             placed.heights = [part.guess(self.width) for part in placed.parts]
             placed.exact = [False] * len(placed.heights)
@@ -365,13 +370,37 @@ class Layout:
         del self._placed[gap]
         around: list[Entry] = []
         if first > gap.start:
-            around.append(Gap(gap.start, first))
+            around.append(gap.part(gap.start, first))
         around += entries
         if end < gap.stop:
-            around.append(Gap(end, gap.stop))
+            around.append(gap.part(end, gap.stop))
         self._insert(index, around)
         self._learn(end - first, entries)
         return index + (first > gap.start)
+
+    def give_back(self, first: int, stop: int, gap: Gap) -> int:
+        """Let a gap stand for the entries from one number to another (exclusive), and as high as they are.
+
+        Gaps that it goes on with become one with it; returns its number.
+        """
+        items = self._items
+        before = items[first - 1].entry if first else None
+        if isinstance(before, Gap) and before.stop == gap.start:
+            gap.start, first = before.start, first - 1
+        after = items[stop].entry if stop < len(items) else None
+        if isinstance(after, Gap) and after.start == gap.stop:
+            gap.stop, stop = after.stop, stop + 1
+        rows = sum(placed.height for placed in items[first : stop + 1])
+        for placed in items[first:stop]:
+            del self._placed[placed.entry]
+        del items[first:stop]
+        self._insert(first, [gap])
+        # what stands below stays on its rows
+        gap.rows = max(
+            1, rows - sum(placed.height for placed in items[first : first + 2]) + items[first].heights[0]
+        )
+        self._guess(items[first])
+        return first
 
     def _learn(self, messages: int, entries: Sequence[Entry]) -> None:
         """What a message takes on the average, from those read so far; settled before the user can scroll."""

@@ -6,7 +6,7 @@ widget; it adds, changes and removes entries of a `Shown`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -83,6 +83,13 @@ class Live:
     def running(self) -> Sequence[ToolCall]:
         """The calls that run now."""
         return [call for call in self._calls.values() if call.state == "running"]
+
+    @property
+    def open(self) -> Iterator[Entry]:
+        """What may still change."""
+        yield from self._reply
+        yield from self._calls.values()
+        yield from (entry for entry in (self._answer, self._thinking, self._retry) if entry is not None)
 
     def feed(self, event: events.Event) -> None:
         """Take an event."""

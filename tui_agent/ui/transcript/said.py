@@ -27,7 +27,7 @@ from tui_agent.ui.transcript.entries import (
     short_time,
 )
 
-_WORTH_TELLING_S = 1.0
+WORTH_TELLING_S = 1.0
 """Seconds of thinking that are told."""
 OUTPUT = 3
 """The section of a call's output."""
@@ -119,7 +119,7 @@ def fold_words(entry: Thinking | Aside) -> tuple[str, str]:
         size = human_size(len(entry.text.encode("utf-8", "replace"))) if entry.text else "not shown"
         time = (
             short_time(entry.seconds)
-            if entry.seconds is not None and entry.seconds >= _WORTH_TELLING_S
+            if entry.seconds is not None and entry.seconds >= WORTH_TELLING_S
             else ""
         )
         rest = "".join(f"  {words}" for words in (size, time) if words)

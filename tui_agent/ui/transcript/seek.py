@@ -82,6 +82,22 @@ class Seeking(Sheet):
         self._opened_for_hits.clear()
         self._more_for_hits.clear()
 
+    def _held(self) -> Iterator[Placed]:
+        yield from super()._held()
+        entries = [place[0] for place in (self._current, self._turn) if place is not None]
+        yield from filter(None, map(self._sheet.find, entries))
+
+    @property
+    def opened_for_hits(self) -> Set[Entry]:
+        """What no person opened."""
+        return self._opened_for_hits.keys()
+
+    def forget_given_back(self) -> None:
+        """What was opened for hits and is not here any more is folded when it is read again."""
+        for kept in (self._opened_for_hits, self._more_for_hits):
+            for entry in [entry for entry in kept if self._sheet.find(entry) is None]:
+                del kept[entry]  # type: ignore[arg-type]
+
     # --- hits
 
     @property

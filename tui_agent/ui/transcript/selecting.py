@@ -9,6 +9,7 @@ its row; with shift it selects. While something is selected the sheet holds stil
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
@@ -187,14 +188,22 @@ class Selecting(Sheet):
 
     def drop(self, entry: Entry) -> None:
         """Take an entry out, and with it a selection that begins or ends there."""
-        ends = [self._chosen.first, self._chosen.last] if self._chosen is not None else []
-        if self._anchor is not None:
-            ends += [self._anchor.start.placed, self._anchor.end.placed]
-        if self._caret is not None:
-            ends.append(self._caret.placed)
-        if any(placed.entry is entry for placed in ends):
+        if any(placed.entry is entry for placed in self._ends()):
             self._forget_selection()
         super().drop(entry)
+
+    def _ends(self) -> Iterator[Placed]:
+        """The entries in which a selection begins, ends or goes on."""
+        if self._chosen is not None:
+            yield from (self._chosen.first, self._chosen.last)
+        if self._anchor is not None:
+            yield from (self._anchor.start.placed, self._anchor.end.placed)
+        if self._caret is not None:
+            yield self._caret.placed
+
+    def _held(self) -> Iterator[Placed]:
+        yield from super()._held()
+        yield from self._ends()
 
     # --- what stands where it stood
 

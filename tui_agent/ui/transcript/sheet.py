@@ -118,6 +118,11 @@ class Sheet(QuietScroll, can_focus=True):
         self._seen = instead if self._seen and self._seen.placed is placed else self._seen
         self._soon()
 
+    def _held(self) -> Iterator[Placed]:
+        """Entries that something points at; whoever points at some adds them."""
+        yield from (placed for placed, _ in self._screen_rows)
+        yield from filter(None, map(self._sheet.find, self._dirty_entries))
+
     # --- frames
 
     def flush(self) -> None:

@@ -7,7 +7,7 @@ and `]`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -24,8 +24,8 @@ from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.live import Live
 from tui_agent.ui.transcript.paint import MARGIN, Row
 from tui_agent.ui.transcript.said import way_command, way_lines
-from tui_agent.ui.transcript.seek import Seeking
 from tui_agent.ui.transcript.selecting import Selecting
+from tui_agent.ui.transcript.spare import Sparing
 
 if TYPE_CHECKING:
     from textual import events
@@ -41,7 +41,7 @@ _WARM_AFTER_S = 0.3
 """Seconds after code was first shown until the highlighter is loaded: the first frames come first."""
 
 
-class Transcript(Selecting, Seeking):
+class Transcript(Selecting, Sparing):
     """The conversation.
 
     Args:
@@ -218,6 +218,11 @@ class Transcript(Selecting, Seeking):
 
     def _start_warming(self) -> None:
         self.run_worker(self._warm, thread=True, name="transcript colours", exit_on_error=False)
+
+    def _held(self) -> Iterator[Placed]:
+        yield from super()._held()
+        yield from (placed for placed in (self._cursor, self._toggled) if placed is not None)
+        yield from filter(None, map(self._sheet.find, self._live.open))
 
     def _warm(self) -> None:
         code.warm()
