@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from tui_agent.compaction.sections import DONE, IN_PROGRESS, plain, sections
+from tui_agent.compaction.sections import DONE, GOAL, IN_PROGRESS, QUESTIONS, plain, sections
 from tui_agent.literal import one_line
 
 Kind = Literal["changed", "read", "passed", "failed", "open", "done"]
@@ -20,6 +20,8 @@ Kind = Literal["changed", "read", "passed", "failed", "open", "done"]
 _SAMPLE = 60
 """So many facts, the newest, are held against a summary."""
 _SHOWN = 120
+_WISHES = (GOAL, QUESTIONS)
+"""Sections that say what is wanted, not what is."""
 
 _PASSED = re.compile(
     r"\b(?:pass(?:es|ed|ing)?|succe(?:ed(?:s|ed)?|ss\w*)|exit(?:ed|s)?(?: with)?(?: code| status)? 0|green|"
@@ -32,7 +34,7 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(
-    r"\b(?:not|no|never|cannot|without|un\w+|yet|should|must|until|if|once|to)\b|n't\b|未|没|不|ない|ません"
+    r"\b(?:not|no|never|cannot|without|un\w+|yet|should|must|until|if|once|to|make|let|get|wants?)\b|n't\b|未|没|不|ない|ません"
 )
 _UNCHANGED = re.compile(
     r"\b(?:(?:not|never)(?: yet)?(?: been)? (?:changed|modified|edited|touched|written)|unchanged|untouched|unmodified|"
@@ -61,8 +63,9 @@ class Fact(Struct, frozen=True):
 
 def contradictions(summary: str, facts: Sequence[Fact]) -> list[str]:
     """Where a summary says otherwise than the facts, given newest first."""
-    lines = [line.strip() for line in summary.splitlines() if line.strip()]
     parts = sections(summary)
+    claims = [text for name, text in parts.items() if name not in _WISHES] if parts else [summary]
+    lines = [line.strip() for text in claims for line in text.splitlines() if line.strip()]
     sample = list(islice(facts, _SAMPLE))
     found = [doubt for fact in sample for doubt in islice(_against(fact, lines, parts), 1)]
     return [*found, *_against_all(lines, sample)]
