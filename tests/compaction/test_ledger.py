@@ -207,7 +207,7 @@ LIES = {
 }
 
 TRUTHS = {
-    "as it is": "## Done\n- mend a.py\n- ruff check . passes\n\n## In progress\n- write the changelog\n- pytest -q fails",
+    "as it is": "## Done\n- mend a.py\n- ruff check . passes\n## In progress\n- write the changelog\n- pytest -q fails",
     "what is wanted": "## In progress\n- `pytest -q` must pass before the release\n- make pytest -q pass",
     "what was": "## Done\n- `ruff check .` failed first and passes now\n- a.py was unchanged, then it was edited",
     "another file": "## Files and their state\n- data.py: not changed\n- b/a.py: not changed\n- a.pyi: unchanged",

@@ -112,16 +112,17 @@ def fault_of(result: object, source: Source, model: Model) -> str:
     if not all(isinstance(figure, Tokens) for figure in figures):
         return "its figures are not Tokens"
     order = {message.id: at for at, message in enumerate(source.history)}
-    if not isinstance(preserved, (list, tuple)) or not all(name in order for name in preserved):
+    named = preserved if isinstance(preserved, (list, tuple)) else (None,)
+    if not all(isinstance(name, str) and name in order for name in named):
         return "it preserves what is no message of the history"
-    places = [order[name] for name in preserved]
+    places = [order[name] for name in named]
     if places != sorted(set(places)):
         return "what it preserves is not in the order of the history"
-    lost = [message.id for message in source.kept if message.id not in set(preserved)]
+    lost = {message.id for message in source.kept} - set(named)
     if lost:
         return f"it drops {len(lost)} of the {len(source.kept)} messages that must stay"
     if not summary.strip():
-        return "" if len(preserved) == len(order) else "its summary is empty"
+        return "" if len(named) == len(order) else "its summary is empty"
     size = model.count(summary)
     if size >= source.tokens.count:
         return f"its summary is larger ({size:,} tokens) than what it replaces ({source.tokens.count:,})"
