@@ -121,10 +121,10 @@ class Accounting:
                 return Tokens(share[index], "reconciled")
         return Tokens(self._estimate(index, now), "estimated")
 
-    def count(self, value: object) -> int:
-        """The estimate of anything that may be sent, with the correction that this log teaches."""
+    def estimate(self, index: int, elisions: tuple[Elision, ...]) -> int:
+        """The estimate of what a message weighs with these elisions; 0 for a line that is none."""
         self._follow()
-        return math.ceil(self._estimator.weigh(value) * self._factor)
+        return self._estimate(index, elisions) if self._log.blocks[index] else 0
 
     @property
     def system(self) -> Tokens:

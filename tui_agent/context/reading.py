@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_agent.context import backups as kept
 from tui_agent.context import views
+from tui_agent.context.elisions import Elision
 from tui_agent.context.encoding import complete, encode
 from tui_agent.context.pieces import first_at, names_in, tail_of
 from tui_agent.context.projection import Damage, Projection
@@ -20,11 +21,11 @@ from tui_agent.messages.blocks import text_block
 if TYPE_CHECKING:
     from tui_agent.context.accounting import Weight
     from tui_agent.context.backups import Backup
-    from tui_agent.context.elisions import Elision
     from tui_agent.context.projection import Head
     from tui_agent.context.writer import Writer
     from tui_agent.messages.blocks import Block, Message
     from tui_agent.messages.tokens import Tokens
+_NOTHING: Mapping[int | None, str | None] = MappingProxyType({})
 
 
 class Shown(ABC):
@@ -269,9 +270,16 @@ class Reading(Shown):
         """The same for any record, the prompt and the tools in force included."""
         return self._writer.accounting.tokens(record.index)
 
-    def estimate(self, value: str | Mapping[str, Any] | Sequence[Any] | Message) -> int:
-        """The tokens of a text, a block, a message or a list of these, as the figures of this log estimate them."""
-        return self._writer.accounting.count(value)
+    def estimated(self, record: str, also: Mapping[int | None, str | None] = _NOTHING) -> int:
+        """The estimate of what a record weighs as it is sent now; with `also`, as it would be sent if that were elided
+        too (by block, None being all of it: the text in its place, or None). `weigh` moves by just these figures.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        index = self._index(record)
+        more = (Elision("", 0, block, text, "", "") for block, text in also.items())
+        return self._writer.accounting.estimate(index, (*self._log.elisions.on(index), *more))
 
     @property
     def system_tokens(self) -> Tokens:

@@ -1,0 +1,215 @@
+"""Micro-compaction: old results and what says nothing any more are elided, in one batch, without a model.
+
+The records stay as they are; one `_elide` names what is left out or shortened, and bringing it back is one record
+more (`Context.restore_elided`, whole or by item). What happens is decided by the log alone: a batch that was written
+is not written again, and what a person brought back stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from tui_agent.compaction.candidates import Candidate, Candidates, Item
+from tui_agent.compaction.economy import Case, Habits, judge
+from tui_agent.compaction.priority import Priorities
+from tui_agent.events import MicroCompacted
+from tui_agent.literal import one_line
+
+if TYPE_CHECKING:
+    from tui_agent.compaction.policy import Policy
+    from tui_agent.context import Context
+    from tui_agent.events import Emit
+    from tui_agent.settings.schema import Price
+
+REASON = "micro"
+FRUITLESS = 2
+"""After so many batches in a row that free next to nothing, a summary is called for."""
+_FRUIT = 0.05
+"""The part of the context that a batch has to free so as not to be fruitless."""
+_LEAST = 20
+"""Tokens: what shortening a single result frees at least, or it stays."""
+_WORDS_CHARACTERS = 100
+
+
+class Plan(Struct, frozen=True):
+    """What a batch would do: its items, what it frees, and what stands `behind` the first thing it touches, in tokens.
+
+    `words` say of each thing what it is; a call that goes with its results is one thing.
+    """
+
+    items: tuple[Item, ...] = ()
+    words: tuple[str, ...] = ()
+    freed: int = 0
+    behind: int = 0
+
+
+def plan(context: Context, policy: Policy, *, total: int, window: int) -> Plan:
+    """What to elide so that a context of `total` tokens gets down to where `policy` stops; nothing is changed.
+
+    From the least priority up, in each from the oldest on. The figures are estimates. Reads the whole history: call it
+    in a thread.
+    """
+    found = Candidates(context, policy.settings, Priorities(policy.settings.priorities))
+    picked = _Picked(context, found.left)
+    stop = policy.micro_stop(window)
+    for candidate in found.find():
+        if total - picked.freed <= stop:
+            break
+        picked.take(candidate)
+    chosen = picked.chosen
+    if not chosen:
+        return Plan()
+    fixed = context.system_tokens.count + context.tools_tokens.count
+    before = sum(context.estimated(context.history[place].id) for place in range(chosen[0].place))
+    return Plan(
+        items=tuple(item for candidate in chosen for item in candidate.items),
+        words=tuple(one_line(candidate.words, _WORDS_CHARACTERS) for candidate in chosen),
+        freed=picked.freed,
+        behind=max(0, total - picked.freed - fixed - before),
+    )
+
+
+class _Picked:
+    """What is chosen so far, and what that leaves of each run."""
+
+    def __init__(self, context: Context, left: list[int]) -> None:
+        self._context = context
+        self._left = left
+        self._chosen: dict[tuple[str, int | None], Candidate] = {}
+        """By its first item: of a result that is shortened twice the last form counts."""
+        self._freed: dict[tuple[str, int | None], int] = {}
+        self.freed = 0
+
+    @property
+    def chosen(self) -> list[Candidate]:
+        """In the order of the history."""
+        return sorted(self._chosen.values(), key=lambda candidate: candidate.place)
+
+    def take(self, candidate: Candidate) -> None:
+        """Choose it, if it frees enough and something of its run stays."""
+        keys = [(item.record, item.block) for item in candidate.items]
+        covered = any((record, None) in self._freed for record, _ in keys)
+        if covered or (candidate.drops and candidate.drops >= self._left[candidate.run]):
+            return
+        frees = [self._frees(item) for item in candidate.items]
+        already = sum(self._freed.get(key, 0) for key in keys)
+        if sum(frees) - already < (_LEAST if candidate.kind in ("result", "blank") else 1):
+            return
+        self._freed.update(zip(keys, frees, strict=True))
+        self._left[candidate.run] -= candidate.drops
+        self.freed += sum(frees) - already
+        self._chosen[keys[0]] = candidate
+
+    def _frees(self, item: Item) -> int:
+        now = self._context.estimated(item.record)
+        return now - self._context.estimated(item.record, {item.block: item.text})
+
+
+class Micro:
+    """Keeps a context below half of its window, as far as eliding can.
+
+    Args:
+        policy: the sizes in force.
+        price: what the model that is asked costs, if settings say it.
+        now: the time.
+    """
+
+    def __init__(
+        self,
+        *,
+        context: Context,
+        policy: Callable[[], Policy],
+        emit: Emit,
+        price: Callable[[], Price | None] = lambda: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._context = context
+        self._policy = policy
+        self._emit = emit
+        self._price = price
+        self._now = now
+        self._generation = -1
+        self._again: int | None = None
+        """The weight that the last batch, or the last look that found none, left."""
+        self._postponed = 0
+        """The weight up to which a batch is not looked for again, because it did not pay."""
+        self._fruitless = 0
+
+    @property
+    def escalate(self) -> bool:
+        """True if it frees next to nothing, time after time: a summary is called for."""
+        return self._fruitless >= FRUITLESS
+
+    def reset(self) -> None:
+        """The history is another one: what was tried on the old one does not count."""
+        self._generation, self._fruitless, self._postponed = self._context.generation, 0, 0
+        self._again = _last_batch(self._context)
+
+    async def relieve(self, total: int, window: int) -> int:
+        """Elide, if it is due for a context of so many tokens and pays. Returns the tokens freed; 0: nothing was done.
+
+        Raises:
+            ContextError: the log could not be written; nothing is elided.
+        """
+        if self._generation != self._context.generation:
+            self.reset()
+        policy = self._policy()
+        full = total >= policy.limit(window)
+        if total <= self._next(policy, window, full=full):
+            return 0
+        found = await self._planned(policy, total, window)
+        enough = found.freed >= _FRUIT * total
+        if not found.items or (full and not enough):
+            self._tried(total, enough=False)
+            return 0
+        habits = await asyncio.to_thread(Habits.of, self._context)
+        case = Case(total, found.freed, found.behind, policy.limit(window))
+        verdict = judge(case, habits, self._now(), self._price())
+        if not verdict.pays:
+            self._postponed = total + policy.micro_step(window) // 2
+            return 0
+        return await self._elide(found, total, verdict.words, enough=enough)
+
+    def _next(self, policy: Policy, window: int, *, full: bool) -> int:
+        """The weight above which it is looked for a batch. `full`: a summary is due, so that any is welcome."""
+        if full:
+            return 0 if self._again is None else self._again + policy.micro_step(window) // 4
+        return max(policy.micro_again(window, self._again), self._postponed)
+
+    async def _planned(self, policy: Policy, total: int, window: int) -> Plan:
+        """A plan for the log as it is when the plan is made."""
+        while True:
+            seen = self._context.generation, len(self._context.records)
+            found = await asyncio.to_thread(plan, self._context, policy, total=total, window=window)
+            if seen == (self._context.generation, len(self._context.records)):
+                return found
+
+    async def _elide(self, found: Plan, total: int, arithmetic: str, *, enough: bool) -> int:
+        items = [item.api() for item in found.items]
+        figures = {"before": total, "after": total - found.freed}
+        record = await self._context.elide(items, by="auto", reason=REASON, **figures)
+        after = self._context.weigh().total
+        self._tried(after, enough=enough)
+        self._emit(MicroCompacted(record.id, found.words, total, after, arithmetic))
+        return max(0, total - after)
+
+    def _tried(self, weight: int, *, enough: bool) -> None:
+        self._again = weight
+        self._postponed = 0
+        self._fruitless = 0 if enough else self._fruitless + 1
+
+
+def _last_batch(context: Context) -> int | None:
+    """The weight that the newest batch since the last rewrite left; None if there was none."""
+    for record in reversed(context.records):
+        if record.role in ("_compaction", "_rewind"):
+            return None
+        if record.role == "_elide" and record.body.get("reason") == REASON:
+            after = record.body.get("after")
+            return after if type(after) is int else None
+    return None
