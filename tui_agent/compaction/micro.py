@@ -115,6 +115,7 @@ class Micro:
 
     Args:
         policy: the sizes in force.
+        announce: told when a batch is in the log: the next request does not extend the last one.
         price: what the model that is asked costs, if settings say it.
         now: the time.
     """
@@ -125,12 +126,14 @@ class Micro:
         context: Context,
         policy: Callable[[], Policy],
         emit: Emit,
+        announce: Callable[[], object] = lambda: None,
         price: Callable[[], Price | None] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._context = context
         self._policy = policy
         self._emit = emit
+        self._announce = announce
         self._price = price
         self._now = now
         self._generation = -1
@@ -195,6 +198,7 @@ class Micro:
         record = await self._context.elide(items, by="auto", reason=REASON, **figures)
         after = self._context.weigh().total
         self._tried(after, enough=enough)
+        self._announce()
         self._emit(MicroCompacted(record.id, found.words, total, after, arithmetic))
         return max(0, total - after)
 
