@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui_agent.compaction.handover import summary_of
 from tui_agent.compaction.sections import (
@@ -20,7 +21,9 @@ from tui_agent.compaction.sections import (
     IN_PROGRESS,
     SECTIONS,
     composed,
+    entries,
     is_nothing,
+    line,
     sections,
 )
 from tui_agent.compaction.source import cut
@@ -36,16 +39,27 @@ _REQUESTS_FIRST = 3
 _SHARE = 5
 """One entry takes at most this part of the budget (1/5)."""
 _ANSWER = 120
-"""Tokens of the beginning of an answer."""
+"""Tokens of an answer: its head and tail."""
+_LEAST_ENTRY = 8
+"""Tokens: with less room left nothing more is taken."""
+
+
+_PENDING, _LEDGER, _EARLIER, _REQUEST, _LATER = (number * 10_000_000 for number in range(1, 6))
+"""Ranks behind the newest requests: what is not done, the ledger, earlier summaries, older requests, and the rest."""
+_FROM_LOG = "From the log:"
 
 
 class _Entry(Struct, frozen=True):
-    """A piece of the summary: its section, its place in the history and its text. Lower `rank` is taken first."""
+    """A piece of the summary: its section, its place in the history and its text. Lower `rank` is taken first.
+
+    `most` is how long it may be, in tokens, where the budget would allow more.
+    """
 
     section: str
     place: int
     text: str
     rank: int
+    most: int = 2**30
 
 
 class Extractive:
@@ -76,23 +90,22 @@ class Extractive:
 def _summary(source: Source, model: Model) -> str:
     budget = max(1, min(source.budget, source.tokens.count - 1))
     taken: list[_Entry] = []
-    text = _composed(taken)
+    left = budget - model.count(_composed(taken))
     for entry in sorted(_entries(source), key=lambda entry: entry.rank):
-        room = budget - model.count(text)
-        if room <= 0:
+        if left < _LEAST_ENTRY:
             break
-        shorter = cut(entry.text, min(room, max(room // 2, budget // _SHARE)), model.count)
-        more = [*taken, _Entry(entry.section, entry.place, shorter, entry.rank)]
-        longer = _composed(more)
-        if model.count(longer) <= budget:
-            taken, text = more, longer
-    if not taken:
-        return _least(source)
-    return text
+        shorter = cut(entry.text, min(entry.most, left, max(left // 2, budget // _SHARE)), model.count)
+        cost = model.count(line(shorter)) + 1
+        if cost <= left:
+            taken.append(replace(entry, text=shorter))
+            left -= cost
+    while taken and model.count(_composed(taken)) > budget:
+        taken.pop()
+    return _composed(taken) if taken else _least(source)
 
 
-def _composed(entries: Sequence[_Entry]) -> str:
-    ordered = sorted(entries, key=lambda entry: entry.place)
+def _composed(taken: Sequence[_Entry]) -> str:
+    ordered = sorted(taken, key=lambda entry: entry.place)
     return composed({name: [e.text for e in ordered if e.section == name] for name in SECTIONS})
 
 
@@ -107,29 +120,29 @@ def _entries(source: Source) -> Iterator[_Entry]:
     requests = [at for at, message in enumerate(source.replaced) if message.is_words and message.text.strip()]
     newest = set(requests[-_REQUESTS_FIRST:])
     for at in requests:
-        rank = end - at if at in newest else 20_000 + end - at
-        yield _Entry(GOAL, at, f"The user: {_quoted(source.replaced[at])}", rank)
+        rank = end - at if at in newest else _REQUEST + end - at
+        yield _Entry(GOAL, at, f"The user: {source.replaced[at].text.strip()}", rank)
     for number, entry in enumerate(source.pending):
-        yield _Entry(IN_PROGRESS, end + number, entry, 1_000 + number)
+        yield _Entry(IN_PROGRESS, end + number, entry, _PENDING + number)
     if source.ledger:
-        yield _Entry(FILES, end, f"From the log:\n{source.ledger}", 2_000)
+        yield _Entry(FILES, end, f"{_FROM_LOG}\n{source.ledger}", _LEDGER)
     for at, message in enumerate(source.replaced):
         if message.origin == "summary":
-            yield from _earlier(message, at)
+            yield from _earlier(message, at, source)
         elif message.role == "assistant" and message.text.strip():
-            yield _Entry(DONE, at, f"The agent said: {_quoted(message)}", 30_000 + end - at)
+            yield _Entry(DONE, at, f"The agent said: {message.text.strip()}", _LATER + end - at, _ANSWER)
 
 
-def _earlier(message: Message, at: int) -> Iterator[_Entry]:
-    """The sections of a summary that came before."""
+def _earlier(message: Message, at: int, source: Source) -> Iterator[_Entry]:
+    """What a summary that came before says, entry by entry, so that it goes on unchanged from round to round."""
     summary = summary_of(message.text)
     parts = sections(summary)
     if not parts:
-        yield _Entry(GOAL, at, f"From the earlier summary: {summary}", 10_000)
-    for number, (name, text) in enumerate(parts.items()):
-        if not is_nothing(text):
-            yield _Entry(name, at, f"From the earlier summary: {text}", 10_000 + number)
-
-
-def _quoted(message: Message) -> str:
-    return message.text.strip()
+        yield _Entry(GOAL, at, f"From the earlier summary: {summary}", _EARLIER)
+    for name, text in parts.items():
+        found = [] if is_nothing(text) else entries(text)
+        for place, entry in enumerate(found):
+            settled = name == IN_PROGRESS and f"{entry} (done)" in source.ledger
+            if not settled and not entry.startswith(_FROM_LOG):
+                rank = _LATER if name in (DONE, FILES) else _EARLIER
+                yield _Entry(name, at, entry, rank + len(found) - place)

@@ -25,10 +25,26 @@ def heading(section: str) -> str:
     return f"## {section}"
 
 
+def line(entry: str) -> str:
+    """An entry of a list."""
+    return "- " + entry.strip().replace("\n", "\n  ")
+
+
 def sections(summary: str) -> Mapping[str, str]:
     """The text under each heading that is known, without the heading."""
     found = _found(summary)
     return {name: summary[start:stop].strip() for name, _, start, stop in found}
+
+
+def entries(section: str) -> list[str]:
+    """The entries of a section's list, as they were given to `composed`; text that is no list is one entry."""
+    found: list[str] = []
+    for text in section.strip().split("\n"):
+        if text.startswith("- ") or not found:
+            found.append(text.removeprefix("- "))
+        else:
+            found[-1] += "\n" + text.removeprefix("  ")
+    return [entry for entry in found if entry.strip()]
 
 
 def composed(parts: Mapping[str, Sequence[str]]) -> str:
@@ -36,9 +52,7 @@ def composed(parts: Mapping[str, Sequence[str]]) -> str:
     texts = []
     for name in SECTIONS:
         entries = [entry for entry in parts.get(name, ()) if entry.strip()]
-        texts.append(
-            f"{heading(name)}\n" + ("\n".join(f"- {_indented(entry)}" for entry in entries) or "None.")
-        )
+        texts.append(f"{heading(name)}\n" + ("\n".join(line(entry) for entry in entries) or "None."))
     return "\n\n".join(texts)
 
 
@@ -47,7 +61,7 @@ def placed(summary: str, pending: Sequence[str]) -> str:
     missing = [entry for entry in pending if not mentions(sections(summary).get(IN_PROGRESS, ""), entry)]
     if not missing:
         return summary
-    lines = "\n".join(f"- {entry}" for entry in missing)
+    lines = "\n".join(line(entry) for entry in missing)
     place = next((found for found in _found(summary) if found[0] == IN_PROGRESS), None)
     if place is None:
         return f"{summary.rstrip()}\n\n{heading(IN_PROGRESS)}\n{lines}"
@@ -71,10 +85,6 @@ def mentions(text: str, words: str) -> bool:
 def plain(text: str) -> str:
     """The text without what may differ where the same is meant: spaces, case, quotes."""
     return " ".join(text.replace("`", "").replace('"', "").split()).casefold()
-
-
-def _indented(entry: str) -> str:
-    return entry.strip().replace("\n", "\n  ")
 
 
 def _found(summary: str) -> list[tuple[str, int, int, int]]:
