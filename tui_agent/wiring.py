@@ -14,6 +14,7 @@ from tui_agent import paths
 from tui_agent.agent.approvals import Approvals
 from tui_agent.agent.bus import Bus, Trace
 from tui_agent.agent.calls import Calls
+from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.questions import Questions
@@ -21,8 +22,10 @@ from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Parts, Session
 from tui_agent.choice import Choice
 from tui_agent.commands import Commands
+from tui_agent.compaction.compactor import Fresh
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Backup, Context, ContextError, LogBusy, Record
+from tui_agent.context.context import tools_body
 from tui_agent.events import Appended, Event, Notice, Rotated, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
 from tui_agent.messages.blocks import text_block
@@ -63,12 +66,13 @@ async def open_session(
     append_system: str = "",
     allow: Sequence[str] = (),
     listen: Callable[[Event], None] | None = None,
+    attended: bool = True,
 ) -> Session:
     """Open a new session in a folder, or an old one: `resume` is `latest`, an id or its beginning, or a path.
 
     Without a key for the profile's endpoint the demo model answers, and a notice says how to connect. `allow` adds
     rules for this session alone. `listen` hears every event from the first on. A session that another process writes
-    is opened to be read.
+    is opened to be read. `attended` False: nobody is there to be asked.
 
     Raises:
         OpenError: there is no such session, its log cannot be read, or a rule of `allow` is none.
@@ -111,8 +115,12 @@ async def open_session(
     async def prepare() -> None:
         await _write_missing(context, prompt, toolbox, bus)
 
+    async def fresh() -> Fresh:
+        return await _fresh(context, prompt, toolbox)
+
     commands = Commands()
     context_commands.add_to(commands)
+    compaction_commands.add_to(commands)
     session_commands.add_to(commands)
     session = Session(
         Parts(
@@ -148,6 +156,8 @@ async def open_session(
             choose=choose.named,
             choose_from=choose.take,
             prepare=prepare,
+            fresh=fresh,
+            attended=attended,
         ),
         title=folder.meta.title,
     )
@@ -306,6 +316,20 @@ def _lacking(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> int:
     estimator = Estimator(context.model)
     system = sum(estimator.count(piece) for piece in pieces(prompt.layers()))
     return system + (estimator.count(toolbox.offer()) if context.tools is None else 0)
+
+
+async def _fresh(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> Fresh:
+    """Prompt and tools that differ from those in force, to be put in force at a compaction."""
+    text, blocks = await asyncio.to_thread(_prompt_text, prompt)
+    words = []
+    other_prompt = other_tools = None
+    if text != context.system_prompt:
+        other_prompt = {"role": "_system_prompt", "content": text, "blocks": blocks}
+        words.append("the instructions had changed since this session began: the new ones are in force now")
+    if (offered := toolbox.offer()) != context.tools:
+        other_tools = tools_body(offered)
+        words.append("the tools had changed since this session began: the new ones are in force now")
+    return Fresh(other_prompt, other_tools, tuple(words))
 
 
 async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.context.compare import check, talk, text
-from tui_agent.context import Context, ContextError
+from tui_agent.context import Context, ContextError, NothingToUndo
 from tui_agent.context.compacted import Replacement
 from tui_agent.context.reading import Shown
 
@@ -16,7 +16,12 @@ SUMMARY = {**text("what was"), "origin": "summary", "id": "summary"}
 
 
 def change(context: Context, kept: list[str], **fields: Any) -> Replacement:
-    given = {"summary": SUMMARY, "kept": kept, "until": context.size, "generation": context.generation}
+    given: dict[str, Any] = {
+        "summary": SUMMARY,
+        "kept": kept,
+        "until": context.size,
+        "generation": context.generation,
+    }
     return Replacement(**(given | fields))
 
 
@@ -165,7 +170,7 @@ async def test_undo_can_take_the_turns_since_along(context: Context) -> None:
     await talk(context, 1, start=9)
     await context.mark("summary", pinned=True)
     since = texts(context)[2:]
-    await context.undo(later=True)
+    await context.take_back()
     assert texts(context) == before + since
     assert context.head is not None
     assert (context.head.op, context.head.figures["undid"]) == ("undo", "compaction")
@@ -174,6 +179,12 @@ async def test_undo_can_take_the_turns_since_along(context: Context) -> None:
     await check(context)
     await context.undo()
     assert texts(context)[0] == "what was"
+    await context.edit_message("summary", {**SUMMARY, **text("better"), "id": "other"}, figures={})
+    await context.take_back()
+    assert texts(context) == before + since
+    await check(context)
+    with pytest.raises(NothingToUndo):
+        await context.take_back()
 
 
 async def test_a_compaction_planned_for_another_log_is_refused(context: Context) -> None:

@@ -21,7 +21,7 @@ from tui_agent.events import (
     Weighed,
 )
 from tui_agent.llm.models import thinking
-from tui_agent.llm.provider import ProviderError, Reply, Text, Thinking, ToolUse
+from tui_agent.llm.provider import ContextOverflow, ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.llm.retry import ATTEMPTS, Retrying
 from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.lint import repairs
@@ -49,6 +49,17 @@ class ReplyFailed(Exception):
     """The model could not be asked; the event has been sent and the log is sound."""
 
 
+class Overflowed(Exception):
+    """A request does not fit the model's window, whose tokens are None where nobody told them; nothing was sent or
+    kept. `ways` are the ways out, in words.
+    """
+
+    def __init__(self, message: str, *, ways: Sequence[str], window: int | None = None) -> None:
+        super().__init__(message)
+        self.ways = tuple(ways)
+        self.window = window
+
+
 class Stored(Struct, frozen=True):
     """A reply that is on disk: why the model stopped, and the calls that want a result."""
 
@@ -71,6 +82,8 @@ class Replies:
         self._context = context
         self._emit = emit
         self._shown: list[str] = []
+        self.busy = False
+        """True while the model is asked."""
         self.watch = PrefixWatch()
         self.lacking = 0
         """The estimated tokens of the prompt and tools that a new log will get before its first turn."""
@@ -82,6 +95,11 @@ class Replies:
         self._level = level
         self._asking = Retrying(provider, self._emit, attempts=ATTEMPTS, on_failure=self._superseded)
         self._context.model = provider.model
+
+    @property
+    def limits(self) -> Limits:
+        """What the model takes."""
+        return limits_of(self._provider, self._level)
 
     async def prepare(self) -> None:
         """Learn the model's name and limits where settings leave them open.
@@ -99,8 +117,7 @@ class Replies:
         Raises:
             DoesNotFit: it does not fit the window.
         """
-        limits = limits_of(self._provider, self._level)
-        return await asyncio.to_thread(assemble, self._context, limits)
+        return await asyncio.to_thread(assemble, self._context, self.limits)
 
     def weigh(self) -> Total:
         """The weight of the next request; tells the screen. What a new log still lacks counts as pending."""
@@ -115,21 +132,35 @@ class Replies:
         """Ask for one reply and put it on disk.
 
         Raises:
+            Overflowed: the request does not fit the window.
             ReplyFailed: the model could not answer; what had arrived is kept as far as it is whole.
             ContextError: the log could not be written.
         """
+        self.busy = True
+        try:
+            return await self._next()
+        finally:
+            self.busy = False
+
+    def give_up(self, overflow: Overflowed) -> ReplyFailed:
+        """Tell that a request does not fit and nothing made room for it."""
+        self._emit(RequestFailed("overflow", str(overflow), overflow.ways))
+        return ReplyFailed(str(overflow))
+
+    async def _next(self) -> Stored:
         await self._know_limits()
         self.weigh()
         try:
             request, through = await self._built()
         except DoesNotFit as error:
-            self._emit(RequestFailed("overflow", str(error), error.ways))
-            raise ReplyFailed(str(error)) from error
+            raise Overflowed(str(error), ways=error.ways) from error
         if broken := self.watch.sent(request):
             self._emit(Notice(f"the provider's cache does not serve this request: {broken}", "info", "cache"))
         self._shown.clear()
         try:
             reply = await self._stream(request)
+        except ContextOverflow as error:
+            raise Overflowed(str(error), ways=error.ways, window=error.window) from error
         except ProviderError as error:
             await self._keep(error.partial, _BROKE_OFF)
             self._note_dropped(error)

@@ -17,6 +17,7 @@ from msgspec import Struct
 from tui_agent.agent import pictures
 from tui_agent.agent.errand import Errand
 from tui_agent.agent.queue import Queue
+from tui_agent.agent.shrinking import Shrinking
 from tui_agent.agent.speaker import Chosen, Speaker
 from tui_agent.agent.turn import Turn
 from tui_agent.commands import CommandError, Commands, Outcome
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.calls import Calls
     from tui_agent.agent.questions import Questions
     from tui_agent.agent.replies import Replies
+    from tui_agent.compaction.compactor import Fresh
     from tui_agent.context import Context
     from tui_agent.llm.provider import Provider
     from tui_agent.messages.blocks import Block
@@ -56,7 +58,8 @@ _TITLE_CHARACTERS = 60
 
 class Parts(Struct, frozen=True):
     """What a session is made of. `choose` connects another profile or model, from the settings that `choose_from` was
-    told last; `prepare` writes what a new log needs."""
+    told last; `prepare` writes what a new log needs, `fresh` says what it would write now; `attended`: somebody is
+    there to be asked. `on_compacted` are told of each compaction."""
 
     folder: SessionFolder
     workspace: Path
@@ -76,6 +79,9 @@ class Parts(Struct, frozen=True):
     choose: Callable[[str], Awaitable[Chosen]]
     choose_from: Callable[[Settings], None]
     prepare: Callable[[], Awaitable[None]]
+    fresh: Callable[[], Awaitable[Fresh]]
+    attended: bool = True
+    on_compacted: tuple[Callable[[], object], ...] = ()
 
 
 class Session:
@@ -104,6 +110,22 @@ class Session:
         self._gate = asyncio.Lock()
         self._queue = Queue(parts.bus.emit)
         self._speaker = Speaker(parts.chosen, self._adopted)
+        self.shrinking = Shrinking(
+            context=parts.context,
+            replies=parts.replies,
+            speaker=self._speaker,
+            questions=parts.questions,
+            settings=lambda: self.settings,
+            workspace=parts.workspace,
+            gate=self._gate,
+            emit=parts.bus.emit,
+            fresh=parts.fresh,
+            attended=parts.attended,
+            wake=self._start,
+            spawn=self.beside,
+            on_compacted=parts.on_compacted,
+        )
+        """What makes the context smaller: by itself, and on demand."""
         self._turn = Turn(
             context=parts.context,
             replies=parts.replies,
@@ -112,6 +134,8 @@ class Session:
             gate=self._gate,
             begin=self._begin,
             deliver=self._queue.deliver,
+            relieve=self.shrinking.relieve,
+            recover=self.shrinking.recover,
         )
         shell = parts.toolbox.find("bash")
         self.errand: Errand | None = None
@@ -175,12 +199,12 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """True while a turn runs."""
+        """True while a turn or a compaction runs."""
         return self._task is not None and not self._task.done()
 
     @property
     def active(self) -> bool:
-        """True while there is something that `cancel` stops: a turn, or a command of the person's own."""
+        """True while there is something that `cancel` stops: a turn, a compaction, a command of the person's own."""
         return self.busy or (self.errand is not None and self.errand.busy)
 
     @property
@@ -287,6 +311,7 @@ class Session:
         if task is None or task.done():
             return self.errand is not None and await self.errand.stop()
         self._queue.paused = len(self._queue) > 0
+        self.shrinking.forget()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         self._queue.tell()
@@ -305,11 +330,13 @@ class Session:
     @asynccontextmanager
     async def between_turns(self) -> AsyncIterator[None]:
         """Stop what runs, then hold the gate: nothing else touches the log meanwhile."""
+        self.shrinking.superseded()
         await self.cancel()
         async with self._gate:
             yield
         self.announce_break()
         self._replies.weigh()
+        self.shrinking.rotated()
 
     async def until_idle(self) -> None:
         """Wait until no turn runs and nothing waits to be sent."""
@@ -454,16 +481,27 @@ class Session:
             self._task.add_done_callback(self._finished)
 
     async def _work(self) -> None:
-        while (prompt := self._queue.first()) is not None:
-            reason = "failed"
-            try:
-                reason = await self._turn.run(prompt.text, prompt.images)
-            finally:
-                if not self._turn.said:
-                    # The words are not on disk: they go back to where they can be sent again from.
-                    self._queue.insert(0, prompt)
-                if reason == "failed" and self._queue:
-                    self._queue.hold()
+        while True:
+            if self.shrinking.waits:
+                await self.shrinking.do_wanted()
+                await self._speaker.adopt()  # a switch of the model waited for it
+            if (prompt := self._queue.first()) is not None:
+                await self._run_turn(prompt)
+            elif not self.shrinking.waits:
+                return
+
+    async def _run_turn(self, prompt: QueuedPrompt) -> None:
+        reason = "failed"
+        try:
+            reason = await self._turn.run(prompt.text, prompt.images)
+        finally:
+            if not self._turn.said:
+                # The words are not on disk: they go back to where they can be sent again from.
+                self._queue.insert(0, prompt)
+            if reason == "failed" and self._queue:
+                self._queue.hold()
+        if reason != "failed":
+            await self.shrinking.relieve(ended=True)
 
     async def _begin(self, words: str) -> None:
         await self._speaker.adopt()

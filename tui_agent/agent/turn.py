@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tui_agent.agent.replies import ReplyFailed
+from tui_agent.agent.replies import Overflowed, ReplyFailed
 from tui_agent.context import ContextError, LogChanged
 from tui_agent.events import (
     Emit,
@@ -23,7 +23,7 @@ from tui_agent.messages.blocks import text_block
 
 if TYPE_CHECKING:
     from tui_agent.agent.calls import Calls
-    from tui_agent.agent.replies import Replies
+    from tui_agent.agent.replies import Replies, Stored
     from tui_agent.context import Context
     from tui_agent.messages.blocks import Block
 
@@ -49,7 +49,9 @@ class Turn:
     """Runs turns over one log. `gate` is held while a step touches it; whoever rewrites the log takes it too.
 
     `begin` prepares the log for the words it is given. `deliver` puts the prompts that wait for a step into the log,
-    each by the function it is given, and says whether there were any.
+    each by the function it is given, and says whether there were any. `relieve` makes room before a step where it is
+    due; `recover` does because a request did not fit a window (of so many tokens, None if nobody told), and says
+    whether it could.
     """
 
     def __init__(
@@ -62,6 +64,8 @@ class Turn:
         gate: asyncio.Lock,
         begin: Callable[[str], Awaitable[None]],
         deliver: Callable[[Say], Awaitable[bool]],
+        relieve: Callable[[], Awaitable[None]],
+        recover: Callable[[int | None], Awaitable[bool]],
     ) -> None:
         self._context = context
         self._replies = replies
@@ -70,6 +74,8 @@ class Turn:
         self._gate = gate
         self._begin = begin
         self._deliver = deliver
+        self._relieve = relieve
+        self._recover = recover
         self._step = 0
         self._unwritten = False
         self.said = False
@@ -131,15 +137,10 @@ class Turn:
     async def _steps(self) -> str:
         cut = paused = 0
         while True:
+            await self._relieve()
             self._step += 1
             self._emit(StepStarted(self._step))
-            async with self._gate:
-                await self._context.checkpoint()
-                reply = await self._replies.next()
-                await self._context.sync()
-                going = await self._calls.settle(reply.calls) if reply.calls else True
-                await self._context.sync()
-                heard = await self._deliver(self._say)
+            reply, going, heard = await self._one_step()
             self._replies.weigh()
             if heard:
                 cut = paused = 0
@@ -158,3 +159,27 @@ class Turn:
             if reply.stop_reason in _STOPPED_EARLY:
                 self._emit(Notice(_STOPPED_EARLY[reply.stop_reason], "warning", "model"))
             return reply.stop_reason
+
+    async def _one_step(self) -> tuple[Stored, bool, bool]:
+        """Reply and act: the reply, whether its calls let the turn go on, and whether prompts were delivered.
+
+        A request that does not fit is sent once more, if room can be made.
+        """
+        try:
+            return await self._try_step()
+        except Overflowed as overflow:
+            if not await self._recover(overflow.window):
+                raise self._replies.give_up(overflow) from overflow
+        try:
+            return await self._try_step()
+        except Overflowed as overflow:
+            raise self._replies.give_up(overflow) from overflow
+
+    async def _try_step(self) -> tuple[Stored, bool, bool]:
+        async with self._gate:
+            await self._context.checkpoint()
+            reply = await self._replies.next()
+            await self._context.sync()
+            going = await self._calls.settle(reply.calls) if reply.calls else True
+            await self._context.sync()
+            return reply, going, await self._deliver(self._say)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from tui_agent.context.pieces import TARGETED, aims_at, first_at
+from tui_agent.context.pieces import HISTORY, TARGETED, aims_at, first_at
 from tui_agent.context.records import Record
 
 if TYPE_CHECKING:
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 Line = Record | Mapping[str, Any]
 
-HEADS = frozenset({"_compaction", "_rewind"})
 _NAMED = frozenset({"user", "assistant", "_elide"})
-_LEFT_OUT = HEADS | {"_usage", "_system_prompt", "_tools"}
+_LEFT_OUT = HISTORY | {"_system_prompt", "_tools"}
 
 
 class Replacement(Struct, frozen=True):

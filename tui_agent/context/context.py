@@ -155,10 +155,7 @@ class Context(Reading):
 
     async def write_tools(self, tools: Sequence[Mapping[str, Any]], **fields: Any) -> Record:
         """Put a tool set in force."""
-        offered = [dict(tool) for tool in tools]
-        canonical = encode({"tools": _sorted(offered)})[len(b'{"tools":') : -len(b"}\n")]
-        body = {"role": "_tools", "sha256": sha256(canonical).hexdigest(), "tools": offered, **fields}
-        return await self.append(body)
+        return await self.append({**tools_body(tools), **fields})
 
     async def update_token_count(self, n: int, **usage: Any) -> Record:
         """Write down the size of the context, in tokens, as the endpoint counted it.
@@ -324,7 +321,12 @@ class Context(Reading):
         return await self._writer.rotate(lines, keep, cause, _checking(check))
 
     async def edit_message(
-        self, record: str, body: Mapping[str, Any], *, figures: Mapping[str, Any], generation: int | None = None
+        self,
+        record: str,
+        body: Mapping[str, Any],
+        *,
+        figures: Mapping[str, Any],
+        generation: int | None = None,
     ) -> Backup:
         """Put another message in the place of one (operation `edit`); what is behind it stays as it is.
 
@@ -338,15 +340,25 @@ class Context(Reading):
         keep = Keep(before=old.offset, after=end, generation=generation, stamped=True)
         return await self._writer.rotate([body], keep, Cause("edit", figures=figures))
 
-    async def undo(self, *, later: bool = False) -> Backup:
-        """Undo the last rewrite. `later`: what was appended since then follows what is restored.
+    async def undo(self) -> Backup:
+        """Undo the last rewrite.
 
         Raises:
             NothingToUndo: there was none.
             NoSuchBackup: its backup is no longer kept.
             (and as `rotate`)
         """
-        return await self._writer.replace(None, "undo", later=later)
+        return await self._writer.replace(None, "undo")
+
+    async def take_back(self) -> Backup:
+        """Undo the newest compaction, also behind edits of its summary; what was appended since then follows.
+
+        Raises:
+            NothingToUndo: the last rewrite is neither a compaction nor such an edit.
+            NoSuchBackup: its backup is no longer kept.
+            (and as `rotate`)
+        """
+        return await self._writer.take_back()
 
     async def redo(self) -> Backup:
         """Take the last undo back; possible until a message is appended.
@@ -381,6 +393,13 @@ class Context(Reading):
     async def close(self) -> None:
         """Sync and give back the lease. Reading goes on working."""
         await self._writer.close()
+
+
+def tools_body(tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The record that puts a tool set in force."""
+    offered = [dict(tool) for tool in tools]
+    canonical = encode({"tools": _sorted(offered)})[len(b'{"tools":') : -len(b"}\n")]
+    return {"role": "_tools", "sha256": sha256(canonical).hexdigest(), "tools": offered}
 
 
 def _checking(check: Callable[[Shown], None] | None) -> Check | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.context.records import Record
@@ -17,6 +17,9 @@ Piece = tuple[Source, int, int] | bytes
 
 TARGETED = frozenset({"_elide", "_restore_elided", "_mark"})
 """Roles of records that say something of others."""
+USAGES = frozenset({"_usage"})
+HISTORY = USAGES | {"_compaction", "_rewind"}
+"""Roles of records that tell of the file they were written to: figures of requests, and what rewrites did."""
 
 
 def first_behind(projection: Projection, offset: int) -> int:
@@ -64,11 +67,11 @@ def names_in(projection: Projection, cut: int, new: Sequence[Record | Mapping[st
 
 
 def tail_of(
-    projection: Projection, first: int, names: set[str], *, usages: bool = True
+    projection: Projection, first: int, names: set[str], *, without: Collection[str] = frozenset()
 ) -> tuple[list[Piece], int]:
     """The lines from `first` on, without elisions and marks all of whose targets are gone; and how many those are.
 
-    `usages` False leaves the figures of requests out too.
+    Records of the roles in `without` are left out too.
     """
     last = len(projection)
     if not first:
@@ -79,7 +82,7 @@ def tail_of(
         if role in TARGETED and not aims_at(projection.body(index), names):
             left_out.append(index)
             gone += 1
-        elif role == "_usage" and not usages:
+        elif role in without:
             left_out.append(index)
         elif (name := projection.ids[index]) is not None:
             names.add(name)

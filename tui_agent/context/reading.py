@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui_agent.context.writer import Writer
     from tui_agent.messages.blocks import Block, Message
     from tui_agent.messages.tokens import Tokens
+
 _NOTHING: Mapping[int | None, str | None] = MappingProxyType({})
 
 
@@ -149,6 +150,11 @@ class Shown(ABC):
     def head(self) -> Head | None:
         """The newest head record: what the last rewrite did."""
         return self._log.head
+
+    @property
+    def heads(self) -> Sequence[Head]:
+        """All head records that this log holds, in order."""
+        return tuple(self._log.heads)
 
     # --- bookmarks -------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,17 @@ from tui_agent.context.encoding import complete, encode, now
 from tui_agent.context.errors import ContextError, NothingToUndo, ReadOnlyLog
 from tui_agent.context.lease import Lease
 from tui_agent.context.log import Durability, Log
-from tui_agent.context.pieces import Piece, every_byte, first_at, first_behind, good_lines, names_in, tail_of
+from tui_agent.context.pieces import (
+    HISTORY,
+    USAGES,
+    Piece,
+    every_byte,
+    first_at,
+    first_behind,
+    good_lines,
+    names_in,
+    tail_of,
+)
 from tui_agent.context.projection import Projection
 from tui_agent.context.records import Damaged, Record, parse
 from tui_agent.context.rotate import Digest, Kept, Rewrite, backups_of, sweep
@@ -282,7 +292,9 @@ class Writer:
 
         def tail() -> tuple[list[Piece], int]:
             names = names_in(old, cut, new)
-            return tail_of(old, first_at(old, keep.after or 0), names, usages=not keep.stamped)
+            return tail_of(
+                old, first_at(old, keep.after or 0), names, without=USAGES if keep.stamped else frozenset()
+            )
 
         def seal() -> dict[str, Any]:
             return self._stamp(rewrite.look(), check)
@@ -299,44 +311,70 @@ class Writer:
         finally:
             rewrite.abandon()
 
-    async def replace(self, name: str | None, op: str, *, later: bool = False) -> Backup:
-        """Rewrite with the content of a backup: restore; or undo or redo, which know theirs and copy every byte.
-
-        `later`: what was appended since the rewrite that is undone follows, without the figures of requests.
-        """
+    async def replace(self, name: str | None, op: str) -> Backup:
+        """Rewrite with the content of a backup: restore; or undo or redo, which know theirs and copy every byte."""
         async with self._rotating, self._gate:
             await self._open()
             name = self._lead(op) if name is None else name
             file = find_backup(self.path, name)
             other = await in_thread(lambda: Projection.load(Source(file)))
-            figures: dict[str, Any] = {"restored": name}
+            figures, leads = {"restored": name}, _OWN
             if op == "undo" and self.projection.head is not None:
                 figures["undid"] = self.projection.head.op
-            whole, leads, again = op != "restore" and not later, _OWN, list[bytes]()
-            if later:
-                again, figures["lost"] = await in_thread(lambda: self._since(other))
-                figures["later"] = len(again)
-            elif whole:
+            whole = op != "restore"
+            if whole:
                 leads = (other.head.undo if other.head else None, other.redo if op == "redo" else _KEPT)
-            cause, rewrite = Cause(op, figures=figures), Rewrite(self.log, self._digest)
-            # now: what the new file means has its last line closed, and more lines
-            pieces = every_byte(other) if whole else [*good_lines(other, 0, len(other)), *again]
+            return await self._replace(other, [], Cause(op, figures=figures), leads, whole=whole)
 
-            try:
-                await self._settle_disk()
-                meaning = await both(
-                    lambda: self._meaning(other, again, whole=whole), lambda: rewrite.build(pieces)
-                )
-                return await self._commit(rewrite, cause, meaning, leads=leads)
-            finally:
-                rewrite.abandon()
+    async def take_back(self) -> Backup:
+        """Undo the newest compaction, also behind an edit of its summary; what was appended since follows, without the
+        figures of requests.
 
-    def _since(self, other: Projection) -> tuple[list[bytes], int]:
-        """The lines behind the head in force as they may follow `other`, and how many aim at nothing there."""
-        log, first = self.projection, self.projection.heads[-1].index + 1
-        pieces, gone = tail_of(log, first, names_in(other, len(other), []), usages=False)
+        Raises:
+            NothingToUndo: the last rewrite is neither.
+            NoSuchBackup: what was before it is no longer kept.
+        """
+        async with self._rotating, self._gate:
+            await self._open()
+            head = self.projection.head
+            compactions = [head for head in self.projection.heads if head.op == "compaction"]
+            if head is None or head.op not in ("compaction", "edit") or not compactions:
+                raise NothingToUndo("The last change of history was no compaction.")
+            newest = compactions[-1]
+            file = find_backup(self.path, newest.backup)
+            other = await in_thread(lambda: Projection.load(Source(file)))
+            lines, gone = await in_thread(lambda: self._since(newest.index, other))
+            figures = {"restored": newest.backup, "undid": "compaction", "later": len(lines), "lost": gone}
+            return await self._replace(other, lines, Cause("undo", figures=figures), _OWN)
+
+    async def _replace(
+        self,
+        other: Projection,
+        lines: list[bytes],
+        cause: Cause,
+        leads: tuple[str | None, str | None],
+        *,
+        whole: bool = False,
+    ) -> Backup:
+        """Rewrite with the content of another file and these lines; `whole`: also with what is no record in it."""
+        rewrite = Rewrite(self.log, self._digest)
+        # now: what the new file means has its last line closed, and more lines
+        pieces = every_byte(other) if whole else [*good_lines(other, 0, len(other)), *lines]
+        try:
+            await self._settle_disk()
+            meaning = await both(
+                lambda: self._meaning(other, lines, whole=whole), lambda: rewrite.build(pieces)
+            )
+            return await self._commit(rewrite, cause, meaning, leads=leads)
+        finally:
+            rewrite.abandon()
+
+    def _since(self, head: int, other: Projection) -> tuple[list[bytes], int]:
+        """The lines behind a head record as they may follow those of `other`, and how many aim at nothing there."""
+        log = self.projection
+        pieces, gone = tail_of(log, head + 1, names_in(other, len(other), []), without=HISTORY)
         read = (piece if isinstance(piece, bytes) else piece[0].read(*piece[1:]) for piece in pieces)
-        return b"".join(read).splitlines(keepends=True), gone
+        return [line + b"\n" for line in b"".join(read).split(b"\n")[:-1]], gone
 
     def _meaning(
         self, base: Projection, lines: list[bytes], *, whole: bool = False

@@ -151,6 +151,7 @@ class ContextOverflow(ProviderError):
             kind="overflow",
             status=400,
             ways=(
+                "compact (/compact)",
                 "go back to an earlier checkpoint (/revert)",
                 "elide the largest item in the inspector",
                 "switch to a model with a larger window (/model)",

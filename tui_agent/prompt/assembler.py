@@ -27,6 +27,7 @@ class DoesNotFit(Exception):
     """The request and its answer do not fit the window. Says the numbers and the ways out."""
 
     ways = (
+        "compact (/compact)",
         "go back to an earlier checkpoint (/revert)",
         "elide the largest item in the inspector",
         "switch to a model with a larger window (/model)",

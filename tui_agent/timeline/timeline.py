@@ -78,6 +78,15 @@ class Timeline:
         """
         return await self._travel("undo", self._context.undo())
 
+    async def take_back(self) -> Travelled:
+        """Take back the newest compaction; what was said since follows what was there before.
+
+        Raises:
+            NothingToUndo: the last rewrite was no compaction, nor an edit of its summary.
+            NoSuchBackup: what was before it is no longer kept.
+        """
+        return await self._travel("undo", self._context.take_back())
+
     async def redo(self) -> Travelled:
         """Take back the last undo.
 

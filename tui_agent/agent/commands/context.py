@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui_agent.agent.commands.travel import arrived
 from tui_agent.commands import Command, CommandError, Commands, Outcome
-from tui_agent.events import Notice, Rotated
+from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
-    from tui_agent.timeline.timeline import Travelled
 
 _SIGN = {"exact": "", "reconciled": "≃", "estimated": "~"}
 
@@ -18,7 +18,7 @@ def add_to(commands: Commands) -> None:
     """Add these commands to the list."""
     for command in (
         Command("revert", revert, "CHECKPOINT", names=("rewind",), rewrites=True, check=_can_revert),
-        Command("undo", undo, rewrites=True, check=_can_undo),
+        Command("undo", undo, "[later]", rewrites=True, check=_can_undo),
         Command("redo", redo, rewrites=True, check=_can_redo),
         Command("restore", restore, "BACKUP", rewrites=True, check=_can_restore),
         Command("clear", clear, rewrites=True),
@@ -47,7 +47,9 @@ def _can_revert(session: Session, checkpoint: str) -> None:
         raise CommandError(str(error)) from error
 
 
-def _can_undo(session: Session) -> None:
+def _can_undo(session: Session, *later: str) -> None:
+    if later not in ((), ("later",)):
+        raise CommandError("usage: /undo, or /undo later to keep what was said since a compaction")
     if not session.timeline.can_undo():
         raise CommandError("there is nothing to undo")
 
@@ -70,46 +72,63 @@ async def revert(session: Session, checkpoint: str) -> Outcome:
         travelled = await session.timeline.revert(number)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    return await _arrived(session, travelled, f"back before checkpoint {number}")
+    return await arrived(session, travelled, f"back before checkpoint {number}")
 
 
-async def undo(session: Session) -> Outcome:
-    """Take back the last change of history"""
-    return await _arrived(session, await session.timeline.undo(), "the last change of history is undone")
+async def undo(session: Session, *later: str) -> Outcome:
+    """Take back the last change of history; `later`: what was said since the compaction taken back stays behind it"""
+    _can_undo(session, *later)
+    since = _said_since(session)
+    if later:
+        done = await arrived(session, await session.timeline.take_back(), _taken_back(since))
+        return Outcome(f"{done.text}. {_fits(session)}", {**done.data, "later": since})
+    what = "the last change of history is undone"
+    if since:
+        what += f", without the {_messages(since)} since (/redo, then /undo later keeps them)"
+    done = await arrived(session, await session.timeline.undo(), what)
+    return Outcome(done.text, {**done.data, "later": 0})
+
+
+def _said_since(session: Session) -> int:
+    """How many messages follow the last change of history."""
+    head, count = session.context.head, 0
+    for message in reversed(session.context.history):
+        if head is None or session.context.record(message.id).index < head.index:
+            return count
+        count += 1
+    return count
+
+
+def _messages(count: int) -> str:
+    return f"{count} messages" if count != 1 else "message"
+
+
+def _taken_back(since: int) -> str:
+    kept = f", with the {_messages(since)} since behind it" if since else ""
+    return f"the history before the compaction is back{kept}"
+
+
+def _fits(session: Session) -> str:
+    total, window = session.context.weigh().total, session.window
+    fits = (
+        "fits" if total + MIN_OUTPUT_TOKENS <= window else "does not fit: compact or go back before you go on"
+    )
+    return f"About {total:,} of {window:,} tokens: it {fits}"
 
 
 async def redo(session: Session) -> Outcome:
     """Take back the last undo"""
-    return await _arrived(
-        session, await session.timeline.redo(), "the undone change of history is made again"
-    )
+    return await arrived(session, await session.timeline.redo(), "the undone change of history is made again")
 
 
 async def restore(session: Session, backup: str) -> Outcome:
     """Make a backup the history again; the present one is kept as a backup"""
-    return await _arrived(session, await session.timeline.restore(backup), f"{backup} is the history again")
+    return await arrived(session, await session.timeline.restore(backup), f"{backup} is the history again")
 
 
 async def clear(session: Session) -> Outcome:
     """Begin anew under the same prompt; the history is kept as a backup"""
-    return await _arrived(session, await session.timeline.clear(), "the history is empty")
-
-
-async def _arrived(session: Session, travelled: Travelled, text: str) -> Outcome:
-    records = len(session.context.records)
-    limits = session.settings.backups
-    if limits.keep is not None or limits.max_bytes is not None:
-        gone = await session.context.prune_backups(keep=limits.keep, max_bytes=limits.max_bytes)
-        if gone:
-            names = ", ".join(backup.name for backup in gone)
-            session.emit(Notice(f"no longer kept, as settings say: {names}", "info", "backups"))
-    session.emit(Rotated(travelled.op, travelled.backup, records, travelled.words, travelled.images))
-    return Outcome(
-        f"{text}; what was before is {travelled.backup} (/undo brings it back)"
-        if travelled.op not in ("undo", "redo")
-        else f"{text}; what was before is {travelled.backup}",
-        {"op": travelled.op, "backup": travelled.backup, "records": records, "words": travelled.words},
-    )
+    return await arrived(session, await session.timeline.clear(), "the history is empty")
 
 
 async def pin(session: Session, record: str) -> Outcome:

@@ -1,0 +1,120 @@
+"""What can be asked of compaction: compact, see or replace the summary, keep more of the history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.agent.commands.travel import arrived
+from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.compaction.handover import summary_of
+from tui_agent.compaction.making import Wanted, edited_body, newest_summary
+from tui_agent.events import CompactionCompleted, Rotated
+
+if TYPE_CHECKING:
+    from tui_agent.agent.session import Session
+    from tui_agent.context import Head
+
+
+def add_to(commands: Commands) -> None:
+    """Add these commands to the list."""
+    for command in (
+        Command("compact", compact, "[INSTRUCTION]"),
+        Command("keepmore", keepmore, rewrites=True, check=_can_keep_more),
+        Command("summary", summary, "[TEXT]"),
+    ):
+        commands.add(command)
+
+
+async def compact(session: Session, *instruction: str) -> Outcome:
+    """Summarise the history to make room; words after it say what the summary should dwell on"""
+    if session.read_only:
+        raise CommandError(session.read_only)
+    if not len(session.context.history):
+        raise CommandError("there is nothing to compact: nothing was said yet")
+    words = " ".join(instruction).strip()
+    when = "compacting as soon as the step is over" if session.busy else "compacting"
+    session.shrinking.want(Wanted("manual", words))
+    return Outcome(f"{when}; Esc stops it", {"instruction": words})
+
+
+def _can_keep_more(session: Session) -> None:
+    _newest_compaction(session)
+
+
+async def keepmore(session: Session) -> Outcome:
+    """Take the newest compaction back and do it again, keeping twice as much word for word"""
+    figures = _newest_compaction(session).figures
+    travelled = await session.timeline.take_back()
+    await arrived(session, travelled, "the history is back")
+    newest, budget = figures.get("newest"), figures.get("budget")
+    session.shrinking.want(
+        Wanted(
+            "manual",
+            str(figures.get("instruction") or ""),
+            newest=2 * newest if isinstance(newest, int) else None,
+            budget=2 * budget if isinstance(budget, int) else None,
+        )
+    )
+    return Outcome("compacting again, keeping more; Esc stops it", {"backup": travelled.backup})
+
+
+async def summary(session: Session, *text: str) -> Outcome:
+    """Show the summary in force, or put another text in its place"""
+    found = newest_summary(session.context)
+    if found is None:
+        raise CommandError("there is no summary: nothing was compacted")
+    words = " ".join(text).strip()
+    if not words:
+        return Outcome(summary_of(found.text), {"record": found.id, "text": summary_of(found.text)})
+    if session.read_only:
+        raise CommandError(session.read_only)
+    async with session.between_turns():
+        return await _edit(session, words)
+
+
+async def _edit(session: Session, words: str) -> Outcome:
+    context = session.context
+    found = newest_summary(context)
+    if found is None:
+        raise CommandError("there is no summary any more")
+    before = context.weigh().total
+    heads = [head for head in context.heads if head.op == "compaction"]
+    figures: dict[str, Any] = {"replaces": [found.id, found.id]}
+    if heads:
+        figures = {key: heads[-1].figures[key] for key in _CARRIED if key in heads[-1].figures}
+    body = edited_body(context, words)
+    backup = await context.edit_message(found.id, body, figures={**figures, "summary": body["id"]})
+    await session.shrinking.prune()
+    session.emit(Rotated("edit", backup.name, len(context.records)))
+    session.emit(
+        CompactionCompleted(
+            trigger="manual",
+            strategy=str(figures.get("strategy", "")),
+            before=before,
+            after=context.weigh().total,
+            seconds=0.0,
+            backup=backup.name,
+            summary=body["id"],
+            text=words,
+            replaced=int(figures.get("replaced", 0)),
+            kept=tuple(figures.get("kept", ())),
+            lost=int(backup.figures.get("dropped", 0)),
+            edited=True,
+        )
+    )
+    return Outcome("the summary is replaced (/undo brings the old one back)", {"backup": backup.name})
+
+
+_CARRIED = ("trigger", "strategy", "replaces", "replaced", "kept", "newest", "budget", "instruction")
+"""Figures of a compaction that an edit of its summary keeps."""
+
+
+def _newest_compaction(session: Session) -> Head:
+    head = session.context.head
+    compactions = [head for head in session.context.heads if head.op == "compaction"]
+    if head is None or head.op not in ("compaction", "edit") or not compactions:
+        raise CommandError("the last change of history was no compaction")
+    backup = compactions[-1].backup
+    if not any(kept.exists and kept.name == backup for kept in session.context.backups()):
+        raise CommandError(f"the history before the compaction is no longer kept ({backup})")
+    return compactions[-1]

@@ -1,0 +1,245 @@
+"""Compaction at work in a session: asked for by a person, due by itself, or needed because a request did not fit.
+
+It runs in the task that runs the turns, between two steps, so that no other request is sent meanwhile and prompts
+queue as they do behind a turn. Commands of a person's own and marks go on; they follow the summary.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from tui_agent.compaction.compactor import Around, Compactor, Fresh
+from tui_agent.compaction.hooks import Hooks
+from tui_agent.compaction.micro import Micro
+from tui_agent.compaction.model import Asking
+from tui_agent.compaction.policy import Policy
+from tui_agent.compaction.relief import Relief
+from tui_agent.events import CompactionStage, Emit, Notice
+from tui_agent.llm.provider import ProviderError
+from tui_agent.messages.tokens import Estimator
+from tui_agent.settings.rules import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tui_agent.agent.questions import Questions
+    from tui_agent.agent.replies import Replies
+    from tui_agent.agent.speaker import Speaker
+    from tui_agent.compaction.making import Wanted
+    from tui_agent.compaction.strategy import Compaction, Model
+    from tui_agent.context import Context
+    from tui_agent.settings.schema import Compaction as Keys
+    from tui_agent.settings.schema import Price, Settings
+
+
+class Shrinking:
+    """The compactor of one session, and when it runs.
+
+    Args:
+        settings: those in force.
+        fresh: prompt and tools as they would be written now.
+        attended: somebody is there to be asked, and to wait at the end of a turn for what the next one needs.
+        wake: lets the session's task run, so that what is wanted is done.
+        spawn: runs something beside, under a name.
+        on_compacted: told of each compaction.
+    """
+
+    def __init__(
+        self,
+        *,
+        context: Context,
+        replies: Replies,
+        speaker: Speaker,
+        questions: Questions,
+        settings: Callable[[], Settings],
+        workspace: Path,
+        gate: asyncio.Lock,
+        emit: Emit,
+        fresh: Callable[[], Awaitable[Fresh]],
+        attended: bool,
+        wake: Callable[[], None],
+        spawn: Callable[[Coroutine[Any, Any, None], str], object],
+        on_compacted: Sequence[Callable[[], object]] = (),
+    ) -> None:
+        self._context = context
+        self._replies = replies
+        self._speaker = speaker
+        self._settings = settings
+        self._workspace = workspace
+        self._emit = emit
+        self._attended = attended
+        self._wake = wake
+        self._wanted: Wanted | None = None
+        self._running: asyncio.Task[bool] | None = None
+        around = Around(
+            policy=lambda: Policy(self.keys),
+            model=self._model,
+            window=lambda: self._replies.limits.window,
+            thinking=lambda: self._replies.limits.thinking,
+            strategy=_strategy,
+            hooks=lambda: Hooks(self._settings().hooks, self._workspace),
+            fresh=fresh,
+            price=self._price,
+            settled=self._settled,
+            spawn=spawn,
+            ask=questions.ask if attended else None,
+        )
+        self.compactor = Compactor(
+            context=context, around=around, gate=gate, emit=emit, on_compacted=on_compacted
+        )
+        self._relief = Relief(
+            context=context,
+            compactor=self.compactor,
+            micro=Micro(
+                context=context,
+                policy=around.policy,
+                emit=emit,
+                announce=self._shortened,
+                price=self._price,
+            ),
+            around=around,
+            emit=emit,
+            run=self._run,
+            free=self._is_free,
+        )
+
+    # --- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def keys(self) -> Keys:
+        """The settings of compaction in force: those of the profile that answers."""
+        settings = self._settings()
+        try:
+            return settings.compaction_of(self._speaker.now.profile)
+        except SettingsError:
+            return settings.compaction
+
+    @property
+    def busy(self) -> bool:
+        """True while a compaction runs."""
+        return self.compactor.busy
+
+    @property
+    def waits(self) -> bool:
+        """True if one is wanted that has not begun."""
+        return self._wanted is not None
+
+    @property
+    def held(self) -> bool:
+        """True while nothing is compacted unasked, because a person took a compaction back."""
+        return self._relief.held
+
+    # --- what can be asked -------------------------------------------------------------------------------------------
+
+    def want(self, wanted: Wanted) -> None:
+        """Compact as soon as no step runs; what runs or waits already gives way to it."""
+        self._wanted = wanted
+        if self._running is not None:
+            self.compactor.cancelled_by = "superseded"
+            self._running.cancel()
+        elif self._replies.busy:
+            self._emit(CompactionStage("waiting for the step to end"))
+        self._wake()
+
+    def forget(self) -> None:
+        """What is wanted is not wanted any more."""
+        self._wanted = None
+
+    async def relieve(self, *, ended: bool = False) -> None:
+        """Do what is wanted, then make room if it is due. `ended`: no step follows at once."""
+        await self.do_wanted()
+        await self._relief.relieve(self._replies.weigh().count, summaries=self._attended or not ended)
+
+    async def do_wanted(self) -> bool:
+        """Compact if a person asked for it; True if a summary is in force."""
+        done = False
+        while (wanted := self._wanted) is not None:
+            self._wanted = None
+            done = await self._run(wanted)
+        return done
+
+    async def recover(self, window: int | None) -> bool:
+        """Make room because a request did not fit a window of so many tokens (None: not told)."""
+        return await self._relief.recover(window)
+
+    def superseded(self) -> None:
+        """Something else is about to change the history: what is cancelled next gives way to it."""
+        self.compactor.cancelled_by = "superseded"
+        self.compactor.ahead.discard()
+        self._wanted = None
+
+    def rotated(self) -> None:
+        """The history was rewritten."""
+        self._relief.tell_held()
+
+    async def prune(self) -> None:
+        """Delete backups beyond what settings keep, and say which."""
+        limits = self._settings().backups
+        if limits.keep is None and limits.max_bytes is None:
+            return
+        gone = await self._context.prune_backups(keep=limits.keep, max_bytes=limits.max_bytes)
+        if gone:
+            names = ", ".join(backup.name for backup in gone)
+            self._emit(Notice(f"no longer kept, as settings say: {names}", "info", "backups"))
+
+    # --- how it works ------------------------------------------------------------------------------------------------
+
+    async def _run(self, wanted: Wanted) -> bool:
+        try:
+            await self._replies.prepare()
+        except ProviderError:
+            pass  # a strategy that asks the model will say it; one that asks none needs none
+        self._running = asyncio.create_task(self.compactor.compact(wanted), name="compaction")
+        try:
+            return await self._running
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return await self.do_wanted()  # it gave way to another one
+        finally:
+            self._running = None
+
+    async def _settled(self) -> None:
+        self._replies.watch.announce()
+        await self.prune()
+        self._replies.weigh()
+        self._relief.tell_held()
+
+    def _shortened(self) -> None:
+        self._replies.watch.announce()
+        self._replies.weigh()
+
+    def _model(self, emit: Emit) -> Model:
+        provider = self._speaker.now.provider
+        return Asking(provider, emit, estimator=Estimator(provider.model, factor=self._context.factor))
+
+    def _price(self) -> Price | None:
+        return self._settings().prices.get(self._speaker.now.provider.model)
+
+    def _is_free(self) -> bool:
+        """True if asking is known to cost nothing: the demo model, or an endpoint on this machine without a price."""
+        if self._speaker.now.demo:
+            return True
+        price, profile = self._price(), self._settings().profiles.get(self._speaker.now.profile)
+        if price is not None:
+            return not (price.input or price.output)
+        return profile is not None and _is_here(profile.base_url)
+
+
+def _strategy(name: str) -> Compaction:
+    from tui_agent.compaction.registry import strategy  # it reads the names of installed packages
+
+    return strategy(name)
+
+
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,428 @@
+"""The transaction of a compaction: look at the log, let a strategy summarise, put the summary in force in one rewrite.
+
+    hook (may say no) -> look -> summarise, nothing is held meanwhile -> check -> review -> gate: contract, rewrite
+    -> whoever must be told -> hook, beside
+
+Whatever fails before the rewrite leaves the log as it was, byte for byte; what was appended meanwhile stays.
+Cancelling the task that runs it is normal and leaves the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui_agent.compaction.ahead import Ahead
+from tui_agent.compaction.making import Made, Skipped, Wanted, look, made, summary_body
+from tui_agent.compaction.retention import Contract
+from tui_agent.compaction.strategy import CompactionFailed
+from tui_agent.context import ContextError
+from tui_agent.context.compacted import Replacement
+from tui_agent.events import (
+    Answer,
+    CompactionCompleted,
+    CompactionSkipped,
+    CompactionStage,
+    CompactionStarted,
+    CompactionSummary,
+    Emit,
+    Event,
+    MicroCompacted,
+    Notice,
+    Question,
+    Rotated,
+)
+from tui_agent.events import CompactionFailed as Failed
+from tui_agent.llm.provider import ProviderError, Usage
+
+if TYPE_CHECKING:
+    from tui_agent.compaction.hooks import Hooks
+    from tui_agent.compaction.making import Look
+    from tui_agent.compaction.policy import Policy
+    from tui_agent.compaction.strategy import Compaction, Model
+    from tui_agent.context import Backup, Context
+    from tui_agent.context.reading import Shown
+    from tui_agent.settings.schema import Price
+
+T = TypeVar("T")
+
+_LEAST_GAIN = 0.05
+"""A run that takes less than this part of the weight away is fruitless."""
+_ANSWER_TOKENS = 1024
+"""Room that a request needs for its answer: with less of the window left it cannot be sent."""
+_WITHOUT_MODEL = "extractive"
+
+
+class Fresh(Struct, frozen=True):
+    """Prompt and tools as they would be written now, None where the log has the same; `words` say what differs."""
+
+    prompt: Mapping[str, Any] | None = None
+    tools: Mapping[str, Any] | None = None
+    words: tuple[str, ...] = ()
+
+
+class Around(Struct, frozen=True):
+    """What a compactor asks of the session around it, each time it needs it.
+
+    `model` is whom a strategy may ask, and is told where stages go; `window` is in tokens. `ask` puts a question to a
+    person; None: nobody is there. `spawn` runs something beside, under a name. `settled` is told of a rewrite that is
+    in force, before the events.
+    """
+
+    policy: Callable[[], Policy]
+    model: Callable[[Emit], Model]
+    window: Callable[[], int]
+    thinking: Callable[[], Mapping[str, Any] | None]
+    strategy: Callable[[str], Compaction]
+    hooks: Callable[[], Hooks]
+    fresh: Callable[[], Awaitable[Fresh]]
+    price: Callable[[], Price | None]
+    settled: Callable[[], Awaitable[None]]
+    spawn: Callable[[Coroutine[Any, Any, None], str], object]
+    ask: Callable[[Question], Awaitable[Answer]] | None = None
+
+
+class Compactor:
+    """Compacts one log, one run at a time. `gate` is held while the log is rewritten.
+
+    `on_compacted` are told of each compaction; what one of them raises becomes a notice.
+    """
+
+    def __init__(
+        self,
+        *,
+        context: Context,
+        around: Around,
+        gate: asyncio.Lock,
+        emit: Emit,
+        on_compacted: Sequence[Callable[[], object]] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._context = context
+        self._around = around
+        self._gate = gate
+        self._emit = emit
+        self._on_compacted = on_compacted
+        self._clock = clock
+        self.ahead = Ahead(context, self._prepared, around.spawn, emit)
+        self.busy = False
+        """True while a summary is made or put in force."""
+        self.stage = ""
+        """What is done now, in words."""
+        self.cancelled_by = "cancelled"
+        """The word under which the next cancellation is told: cancelled or superseded."""
+        self.fruitless = 0
+        """How many runs in a row failed or gained next to nothing."""
+
+    async def compact(self, wanted: Wanted) -> bool:
+        """Compact; True if a summary is in force. Tells what happens, and why nothing did."""
+        started, name = self._clock(), wanted.strategy or self._around.policy().settings.strategy
+        self.busy, self.cancelled_by = True, "cancelled"
+        if wanted.trigger == "manual":
+            self.fruitless = 0
+        try:
+            return await self._compact(wanted, name, started)
+        except Skipped as skipped:
+            self._emit(CompactionSkipped(wanted.trigger, skipped.reason, str(skipped)))
+        except asyncio.CancelledError:
+            self._emit(CompactionSkipped(wanted.trigger, self.cancelled_by, _STOPPED[self.cancelled_by]))
+            raise
+        except (CompactionFailed, ProviderError, ContextError) as error:
+            self.fruitless += 1
+            ways = tuple(getattr(error, "ways", ()))
+            self._emit(Failed(wanted.trigger, name, str(error), self._clock() - started, ways))
+        finally:
+            self.busy, self.stage = False, ""
+        return False
+
+    async def _compact(self, wanted: Wanted, name: str, started: float) -> bool:
+        policy = self._around.policy()
+        ready = await self.ahead.take(wanted, policy.limit(self._around.window()))
+        if ready is not None:
+            wanted = replace(wanted, trigger="ahead")
+        self._begin(wanted, name)
+        await self._ask_hook(wanted, name)
+        found = ready or await self._made(wanted, name)
+        if found is None:
+            return False
+        self._emit(CompactionSummary(found.text, found.tokens))
+        found = await self._reviewed(found)
+        await self._commit(found, wanted, started)
+        return True
+
+    def _begin(self, wanted: Wanted, name: str) -> None:
+        weight, window = self._context.weigh(), wanted.window or self._around.window()
+        limit = self._around.policy().limit(window)
+        self._emit(
+            CompactionStarted(
+                wanted.trigger, name, weight.total, weight.mark, window, limit, wanted.instruction
+            )
+        )
+
+    def _say(self, stage: str) -> None:
+        self.stage = stage
+        self._emit(CompactionStage(stage))
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, CompactionStage):
+            self.stage = event.stage
+        self._emit(event)
+
+    async def _ask_hook(self, wanted: Wanted, name: str) -> None:
+        hooks = self._around.hooks()
+        if not hooks.has("pre_compact"):
+            return
+        self._say("asking the pre_compact hook")
+        verdict = await hooks.before(
+            {
+                "trigger": wanted.trigger,
+                "strategy": name,
+                "instruction": wanted.instruction,
+                "tokens": self._context.weigh().total,
+                "session": str(self._context.path.parent),
+            }
+        )
+        if verdict.notice:
+            self._emit(Notice(verdict.notice, "warning", "compaction"))
+        if verdict.blocked:
+            raise Skipped("hook", f"the pre_compact hook said no: {verdict.blocked}")
+
+    # --- making ------------------------------------------------------------------------------------------------------
+
+    async def _made(self, wanted: Wanted, name: str) -> Made | None:
+        """A summary by the strategy; without a model where that fails and nothing can be sent otherwise."""
+        self._say("looking at the history")
+        found = await self._look(wanted)
+        if not found.retained.replaced:
+            await self._shorten(found)
+        model = self._around.model(self._hear)
+        self._say("summarising")
+        try:
+            return _with_usage(await self._summarised(found, name, model), model)
+        except (CompactionFailed, ProviderError) as error:
+            if name == _WITHOUT_MODEL or not await self._falls_back(wanted, found, error):
+                raise
+        self._say("summarising without a model")
+        return _with_usage(await self._summarised(found, _WITHOUT_MODEL, model), model)
+
+    async def _look(self, wanted: Wanted) -> Look:
+        window, policy, thinking = (
+            wanted.window or self._around.window(),
+            self._around.policy(),
+            self._around.thinking(),
+        )
+        async with self._gate:  # not between a command's checkpoint and its record
+            return await asyncio.to_thread(
+                look, self._context, wanted, policy, window=window, thinking=thinking
+            )
+
+    async def _summarised(self, found: Look, name: str, model: Model) -> Made:
+        strategy = await asyncio.to_thread(self._around.strategy, name)
+        return await made(found, strategy, model)
+
+    async def _shorten(self, found: Look) -> None:
+        """Nothing can go, so results that are too large are cut.
+
+        Raises:
+            Skipped: always: no summary is made.
+        """
+        cut = found.retained.cut
+        if not cut:
+            raise Skipped("short", "there is too little to gain: what is there stays word for word anyway")
+        async with self._gate:
+            record = await self._context.elide(cut, by="auto", reason="budget")
+        after = self._context.weigh().total
+        items = tuple("a long result, cut to its head and tail" for _ in cut)
+        self._emit(MicroCompacted(record.id, items, found.weight.total, after))
+        await self._around.settled()
+        raise Skipped("short", "nothing could be summarised; long results were cut to their heads and tails")
+
+    async def _falls_back(self, wanted: Wanted, found: Look, error: Exception) -> bool:
+        """True if a summary without a model is to be made: the next request cannot be sent otherwise."""
+        window = wanted.window or self._around.window()
+        if wanted.trigger != "overflow" and found.weight.total + _ANSWER_TOKENS <= window:
+            return False
+        ask = self._around.ask
+        if ask is None or self._around.policy().settings.fallback == "extractive":
+            self._emit(Notice(f"{error}; a summary without a model is made instead", "warning", "compaction"))
+            return True
+        self._say("waiting for your answer")
+        answer = await ask(
+            Question(
+                "",
+                "choice",
+                "The summary failed, and without one the next request does not fit the model's window",
+                str(error),
+                choices=(_MAKE, _LEAVE),
+            )
+        )
+        return answer.note == _MAKE
+
+    async def _prepared(self) -> Made | None:
+        """A summary to have at hand, made without a word; None if there is nothing to gain."""
+        wanted, name = Wanted("ahead"), self._around.policy().settings.strategy
+        found = await self._look(wanted)
+        if not found.retained.replaced:
+            return None
+        model = self._around.model(lambda event: None)
+        return _with_usage(await self._summarised(found, name, model), model)
+
+    async def _reviewed(self, found: Made) -> Made:
+        """The summary as a person accepted it.
+
+        Raises:
+            Skipped: they did not.
+        """
+        ask = self._around.ask
+        if ask is None or not self._around.policy().settings.review:
+            return found
+        self._say("waiting for your review")
+        retained = found.look.retained
+        body = [f"It stands for {len(retained.replaced)} messages of {retained.tokens.count:,} tokens."]
+        body += [f"Word for word stay: {', '.join(retained.words())}."] if retained.kept else []
+        body += [f"Doubtful: {doubt}" for doubt in found.doubts]
+        title = f"Compact from {found.look.weight.total:,} to about {found.after:,} tokens with this summary?"
+        answer = await ask(Question("", "review", title, "\n".join(body), editable=found.text))
+        if answer.verdict != "once":
+            raise Skipped("declined", answer.note or "the summary was discarded at the review")
+        text = (answer.edited or "").strip()
+        return replace(found, text=text) if text else found
+
+    # --- putting in force --------------------------------------------------------------------------------------------
+
+    async def _commit(self, found: Made, wanted: Wanted, started: float) -> None:
+        self._say("putting it in force")
+        seen, fresh = found.look, await self._around.fresh()
+        summary = summary_body(found.text, seen.ledger)
+        contract = Contract(seen.retained, state={"ledger": seen.ledger.value()}, summary=summary["id"])
+        change = Replacement(
+            summary=summary,
+            kept=seen.retained.preserved,
+            until=seen.upto,
+            generation=seen.generation,
+            states={"ledger": seen.ledger.value()},
+            prompt=fresh.prompt,
+            tools=fresh.tools,
+            elided=seen.retained.cut,
+        )
+
+        def check(after: Shown) -> None:
+            if missing := contract.missing(after, self._context):
+                raise CompactionFailed(f"what must stay would be missing: {', '.join(missing)}")
+
+        figures = self._figures(found, wanted, started)
+        async with self._gate:
+            before = self._context.weigh().total
+            backup, cancelled = await _to_its_end(self._context.compact(change, figures=figures, check=check))
+        await self._tell(found, wanted, backup, before, started, fresh)
+        if cancelled is not None:
+            raise cancelled
+
+    def _figures(self, found: Made, wanted: Wanted, started: float) -> dict[str, Any]:
+        replaced, usage = found.look.retained.replaced, found.usage or Usage()
+        return {
+            "trigger": wanted.trigger,
+            "strategy": found.strategy,
+            "replaces": [replaced[0].id, replaced[-1].id],
+            "replaced": len(replaced),
+            "kept": list(found.look.retained.words()),
+            "newest": found.look.newest,
+            "budget": found.look.budget,
+            "seconds": round(self._clock() - started, 3),
+            "input": usage.total - usage.output,
+            "output": usage.output,
+            "cache_read": usage.cache_read,
+            "cost": cost_of(found.usage, self._around.price()),
+            **({"instruction": wanted.instruction} if wanted.instruction else {}),
+            **({"doubts": list(found.doubts)} if found.doubts else {}),
+        }
+
+    async def _tell(
+        self, found: Made, wanted: Wanted, backup: Backup, before: int, started: float, fresh: Fresh
+    ) -> None:
+        head, after = backup.figures, self._context.weigh().total
+        limit = self._around.policy().limit(wanted.window or self._around.window())
+        gained = before - after > _LEAST_GAIN * before and after < limit
+        self.fruitless = 0 if gained else self.fruitless + 1
+        for told in self._on_compacted:
+            try:
+                told()
+            except Exception as error:  # noqa: BLE001 - the summary is in force, whatever a listener makes of it
+                self._emit(Notice(f"after the compaction: {type(error).__name__}: {error}", "warning"))
+        await self._around.settled()
+        self._emit(Rotated("compaction", backup.name, len(self._context.records)))
+        completed = CompactionCompleted(
+            trigger=wanted.trigger,
+            strategy=found.strategy,
+            before=before,
+            after=after,
+            seconds=self._clock() - started,
+            backup=backup.name,
+            summary=str(head["summary"]),
+            text=found.text,
+            replaced=int(head["replaced"]),
+            kept=tuple(head["kept"]),
+            doubts=found.doubts,
+            lost=int(head.get("dropped", 0)),
+            input=int(head["input"]),
+            output=int(head["output"]),
+            cache_read=int(head["cache_read"]),
+            cost=head["cost"],
+        )
+        self._emit(completed)
+        for text in (*found.notes, *fresh.words):
+            self._emit(Notice(text, "info", "compaction"))
+        hooks = self._around.hooks()
+        if hooks.has("post_compact"):
+            self._around.spawn(self._after(hooks, completed), "post_compact hook")
+
+    async def _after(self, hooks: Hooks, completed: CompactionCompleted) -> None:
+        figures = {
+            key: getattr(completed, key) for key in ("trigger", "strategy", "before", "after", "backup")
+        }
+        verdict = await hooks.after({**figures, "session": str(self._context.path.parent)})
+        if verdict.notice:
+            self._emit(Notice(verdict.notice, "warning", "compaction"))
+
+
+_MAKE, _LEAVE = "summarise without a model", "leave everything as it is"
+_STOPPED = {
+    "cancelled": "stopped before anything was changed",
+    "superseded": "the history was changed meanwhile, so it was given up",
+}
+
+
+def cost_of(usage: Usage | None, price: Price | None) -> float | None:
+    """What requests cost in US dollars; None where no price is set or nothing was counted."""
+    if usage is None or price is None:
+        return None
+    parts = (
+        (usage.input, price.input),
+        (usage.output, price.output),
+        (usage.cache_read, price.cache_read),
+        (usage.cache_write, price.cache_write),
+    )
+    return sum(tokens * dollars for tokens, dollars in parts) / 1e6
+
+
+def _with_usage(found: Made, model: Model) -> Made:
+    """With the figures of all requests, those of a strategy that failed before among them."""
+    usage = getattr(model, "usage", None)
+    return replace(found, usage=usage) if isinstance(usage, Usage) else found
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> tuple[T, asyncio.CancelledError | None]:
+    """`work`, to its end whatever happens to the caller, and the cancellation that came meanwhile."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    return task.result(), cancelled

@@ -1,0 +1,147 @@
+"""When the context is made smaller by itself: micro first, a summary where that is not enough, and when not to.
+
+It is asked before each step and at the end of a turn, with the number that stands on the status bar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
+
+from tui_agent.compaction.making import Wanted
+from tui_agent.events import CompactionHeld, CompactionSkipped
+
+if TYPE_CHECKING:
+    from tui_agent.compaction.compactor import Around, Compactor
+    from tui_agent.context import Context
+    from tui_agent.events import Emit, Trigger
+
+FRUITLESS = 2
+"""After so many runs in a row that gained next to nothing, nothing is compacted by itself any more."""
+_GROWTH = 0.05
+"""A run that came to nothing is not tried again before the context has grown by this part of the limit."""
+
+
+class Shortening(Protocol):
+    """Micro-compaction: `relieve` gives the tokens freed, `escalate` says that it frees too little again and again."""
+
+    @property
+    def escalate(self) -> bool: ...
+    async def relieve(self, total: int, window: int) -> int: ...
+    def reset(self) -> None: ...
+
+
+class Relief:
+    """Decides for one log. `run` carries a compaction out and says whether it is in force; `free` says that a model is
+    known to cost nothing.
+    """
+
+    def __init__(
+        self,
+        *,
+        context: Context,
+        compactor: Compactor,
+        micro: Shortening,
+        around: Around,
+        emit: Emit,
+        run: Callable[[Wanted], Awaitable[bool]],
+        free: Callable[[], bool],
+    ) -> None:
+        self._context = context
+        self._compactor = compactor
+        self._micro = micro
+        self._around = around
+        self._emit = emit
+        self._run = run
+        self._free = free
+        self._told: set[str] = set()
+        """Why nothing is done, where that was said since it last changed."""
+        self._tried = (-1, 0)
+        """Generation and weight of a run that came to nothing."""
+        self._held = False
+
+    @property
+    def held(self) -> bool:
+        """True while nothing is compacted unasked, because a person took a compaction back."""
+        head = self._context.head
+        return head is not None and head.op == "undo" and head.figures.get("undid") in ("compaction", "edit")
+
+    def tell_held(self) -> None:
+        """Say whether it is held, if that has changed."""
+        if self.held != self._held:
+            self._held = self.held
+            self._emit(CompactionHeld(self._held))
+
+    async def relieve(self, total: int, *, summaries: bool = True) -> bool:
+        """Make room if it is due for a next request of so many tokens; True if something was changed.
+
+        `summaries` False leaves those to the next time.
+        """
+        policy, window = self._around.policy(), self._around.window()
+        due = policy.due(total, window, floor=self._floor())
+        if due is None:
+            self._told.clear()
+            self._look_ahead(total)
+            return False
+        if not policy.settings.auto:
+            return self._leave(due, "off", "compaction.auto is off in settings: /compact compacts")
+        if self.held:
+            return self._leave(due, "held", "you took a compaction back: /compact compacts again")
+        freed = await self._micro.relieve(total, window)
+        if freed:
+            total = self._context.weigh().total
+        if not summaries or not (self._is_full(total) or self._micro.escalate):
+            return bool(freed)
+        if self._compactor.fruitless >= FRUITLESS:
+            return self._leave("full", "no_progress", _NO_PROGRESS) or bool(freed)
+        if self._is_tried(total):
+            return bool(freed)
+        return await self._compact(Wanted("auto")) or bool(freed)
+
+    async def recover(self, window: int | None) -> bool:
+        """Make room for a request that did not fit the window, of so many tokens where that is known."""
+        if not self._around.policy().settings.auto:
+            detail = "compaction.auto is off in settings, so nothing was compacted: /compact does"
+            self._emit(CompactionSkipped("overflow", "off", detail))
+            return False
+        return await self._compact(Wanted("overflow", window=window))
+
+    async def _compact(self, wanted: Wanted) -> bool:
+        self._tried = (self._context.generation, self._context.weigh().total)
+        done = await self._run(wanted)
+        if done:
+            self._tried = (-1, 0)
+            self._micro.reset()
+        return done
+
+    def _floor(self) -> int:
+        return self._context.system_tokens.count + self._context.tools_tokens.count
+
+    def _is_full(self, total: int) -> bool:
+        policy, window = self._around.policy(), self._around.window()
+        return policy.due(total, window, floor=self._floor()) == "full"
+
+    def _is_tried(self, total: int) -> bool:
+        generation, weight = self._tried
+        step = _GROWTH * self._around.policy().limit(self._around.window())
+        return generation == self._context.generation and total < weight + step
+
+    def _leave(self, due: str, reason: str, detail: str) -> bool:
+        """Say once why a summary that is due is not made."""
+        if due == "full" and reason not in self._told:
+            self._told.add(reason)
+            trigger: Trigger = "auto"
+            self._emit(CompactionSkipped(trigger, reason, detail))
+        return False
+
+    def _look_ahead(self, total: int) -> None:
+        policy, window = self._around.policy(), self._around.window()
+        wanted = policy.settings.ahead == "on" or (policy.settings.ahead == "free" and self._free())
+        if wanted and policy.settings.auto and not self.held and total >= policy.ahead_limit(window):
+            self._compactor.ahead.prepare()
+
+
+_NO_PROGRESS = (
+    f"the last {FRUITLESS} compactions failed or gained next to nothing, so no more are made unasked. /compact tries "
+    "again; a larger model (/model) or going back (/revert) helps too"
+)
