@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui_agent.llm.demo import phrases, talk
+from tui_agent.llm.demo import phrases, recap, talk
 from tui_agent.llm.demo.tasks import Call, Done, Fault, Task
 from tui_agent.llm.demo.words import code
 from tui_agent.messages.blocks import result_text
@@ -42,6 +42,8 @@ def plan(messages: Sequence[Mapping[str, Any]], tools: frozenset[str]) -> Answer
         messages: the request's messages, in API form.
         tools: the names of the tools that may be called.
     """
+    if recap.wanted(messages):
+        return Answer(text=recap.recap(messages))
     turn = _turn(messages)
     tasks = phrases.tasks(turn.words, turn.before)
     if not tasks:

@@ -156,4 +156,9 @@ def words_of(message: Mapping[str, Any]) -> str:
 
 def _texts(message: Mapping[str, Any]) -> list[str]:
     found = (str(block.get("text", "")) for block in blocks(message) if block.get("type") == "text")
-    return [text for text in found if text.strip() and not text.lstrip().startswith(_NOT_SAID)]
+    return [text for text in found if is_words(text)]
+
+
+def is_words(text: str) -> bool:
+    """A text of the user's role is what a person wrote: no reminder in tags, no note on an answer cut off."""
+    return bool(text.strip()) and not text.lstrip().startswith(_NOT_SAID)
