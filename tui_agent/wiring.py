@@ -325,9 +325,11 @@ async def _fresh(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> Fr
     other_prompt = other_tools = None
     if text != context.system_prompt:
         other_prompt = {"role": "_system_prompt", "content": text, "blocks": blocks}
+    if context.system_prompt not in (None, text):
         words.append("the instructions had changed since this session began: the new ones are in force now")
     if (offered := toolbox.offer()) != context.tools:
         other_tools = tools_body(offered)
+    if context.tools not in (None, offered):
         words.append("the tools had changed since this session began: the new ones are in force now")
     return Fresh(other_prompt, other_tools, tuple(words))
 

@@ -99,6 +99,8 @@ async def _context(options: argparse.Namespace, workspace: Path) -> int:
     target = find_target(options.path, options.session, workspace)
     if options.action in _CHANGES:
         return await _change(options, target)
+    if options.action == "compact":
+        return await _compact(options, target, workspace)
     context = await open_to_read(target)
     try:
         if options.action == "request":
@@ -181,6 +183,16 @@ def _refuse_foreign(context: Context, target: Target) -> None:
                 way = f"tui-agent --resume {target.path}"
                 raise Failed(f"{target.path} is Kimi CLI's and is only read; {way} goes on with a copy")
             return
+
+
+async def _compact(options: argparse.Namespace, target: Target, workspace: Path) -> int:
+    from tui_agent.cli.compacting import compact
+
+    context = await open_to_read(target)
+    _refuse_foreign(context, target)
+    await context.close()
+    place = SessionFolder(target.path.parent).meta.workspace
+    return await compact(options, target, Path(place) if place else workspace)
 
 
 async def _revert(context: Context, argument: str) -> View:

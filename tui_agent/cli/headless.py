@@ -20,6 +20,9 @@ from tui_agent.commands import CommandError
 from tui_agent.events import (
     Answer,
     Asked,
+    CompactionCompleted,
+    CompactionFailed,
+    CompactionSkipped,
     Event,
     LogFailed,
     Notice,
@@ -132,6 +135,7 @@ class _Run:
                 append_system=options.append_system,
                 allow=options.allow,
                 listen=self._heard.put_nowait,
+                attended=False,
             )
         except (OpenError, SettingsError) as error:
             raise Failed(str(error)) from error
@@ -208,6 +212,12 @@ class _Text(_Reporter):
                     complain(f"the answer above does not count: {event.reason}")
             case Notice(text=text):
                 complain(text)
+            case CompactionCompleted(before=before, after=after, backup=backup):
+                complain(f"compacted from about {before:,} to {after:,} tokens; what was before is {backup}")
+            case CompactionFailed(reason=reason):
+                complain(f"not compacted: {reason}")
+            case CompactionSkipped(detail=detail):
+                complain(f"not compacted: {detail}")
             case RetryWaiting(attempt=attempt, attempts=attempts, seconds=seconds, reason=reason):
                 complain(f"{reason}; asking again in {seconds:.0f} s ({attempt} of {attempts})")
             case RequestFailed() | LogFailed():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 COMMANDS = ("sessions", "inspect", "context", "doctor")
 
 _READING = ("show", "checkpoints", "backups", "tokens", "request")
-_WRITING = ("revert", "restore", "undo", "redo", "clear", "pin", "unpin", "elide", "unelide")
+_WRITING = ("compact", "revert", "restore", "undo", "redo", "clear", "pin", "unpin", "elide", "unelide")
 _ARGUMENT = {"revert": "N", "restore": "NAME", "pin": "ID", "unpin": "ID", "elide": "ID", "unelide": "ID"}
 
 _INTERRUPTED = 130
@@ -339,10 +339,14 @@ def _context_parser() -> argparse.ArgumentParser:
         which.add_argument("--session", metavar="ID", help="a session (default: the last one in this folder)")
         which.add_argument("--path", metavar="FILE", help="a context.jsonl anywhere")
         _json(action)
-        if name == "request":
+        if name in ("request", "compact"):
+            action.add_argument("--profile", metavar="P", help="with this profile of settings.toml")
+        if name == "compact":
+            action.add_argument("--strategy", metavar="S", default="", help="not as settings say, but so")
             action.add_argument(
-                "--profile", metavar="P", help="as this profile of settings.toml would send it"
+                "--instruction", metavar="T", default="", help="what the summary should dwell on"
             )
+        if name == "request":
             action.add_argument(
                 "--append-system", metavar="TEXT", default="", help="with this in the system prompt"
             )
@@ -377,6 +381,7 @@ _WHAT = {
     "undo": "Take back the last change of history.",
     "redo": "Take back the last undo.",
     "clear": "Begin anew under the same prompt; the history is kept as a backup.",
+    "compact": "Summarise the history to make room; it is kept as a backup.",
     "pin": "Pin a record: it is never elided or compacted away.",
     "unpin": "Take the pin off a record.",
     "elide": "Leave a record out of what is sent; it stays on disk.",

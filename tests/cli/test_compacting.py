@@ -1,0 +1,51 @@
+"""`tui-agent context compact`, and what `-p` says of a compaction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.agent.test_compaction import SUMMARY
+from tests.cli.command import Inside, session, write
+from tests.support.served import Served
+from tests.support.server import Reply
+
+LONG = [f"mend the parser in alpha.py, part {number}: " + "it reads each line " * 200 for number in range(6)]
+
+
+def test_a_session_is_compacted_without_a_model_and_undone(run: Inside, shop: Path) -> None:
+    made = session(shop, *LONG)
+    before = made.context_path.read_bytes()
+    done = run("context", "compact", "--strategy", "extractive", "--json")
+    assert (done.code, done.data["session"], done.data["strategy"]) == (0, made.id, "extractive")
+    assert done.data["before"] > done.data["after"]
+    assert run("context", "show", "--json").data["history"][0]["id"] == done.data["summary_record"]
+    assert (made.path / done.data["backup"]).read_bytes() == before
+    assert run("context", "undo").code == 0
+    assert made.context_path.read_bytes().startswith(before)
+
+
+def test_the_model_of_a_profile_summarises_and_is_told_what_to_dwell_on(
+    run: Inside, shop: Path, server: Served
+) -> None:
+    session(shop, *LONG)
+    server.script(Reply.text(SUMMARY))
+    done = run("context", "compact", "--profile", "scripted", "--instruction", "the open questions")
+    assert done.code == 0
+    assert "instructions had changed" in done.err
+    assert "compacted from about" in done.out
+    assert "the open questions" in str(server.requests[-1]["messages"][-1])
+
+
+def test_what_cannot_be_compacted_is_refused_and_stays_as_it_is(
+    run: Inside, shop: Path, tmp_path: Path
+) -> None:
+    made = session(shop, "short")
+    before = made.context_path.read_bytes()
+    done = run("context", "compact", "--strategy", "extractive")
+    assert (done.code, "too little to gain" in done.err) == (1, True)
+    done = run("context", "compact", "--strategy", "nonsense")
+    assert (done.code, made.context_path.read_bytes()) == (1, before)
+    elsewhere = tmp_path / "context.jsonl"
+    write(elsewhere, [{"role": "user", "content": "hi", "id": "U"}])
+    done = run("context", "compact", "--path", str(elsewhere))
+    assert (done.code, "--resume" in done.err) == (1, True)
