@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tui_agent.compaction.retention import Retained
-from tui_agent.context import Context, Record
+from tui_agent.context import Context
+from tui_agent.context.compacted import Replacement
 from tui_agent.context.encoding import ulid
 
 
@@ -17,6 +21,10 @@ class Said:
     def __init__(self, context: Context) -> None:
         self.context = context
         self._calls = 0
+
+    async def say(self, content: list[dict[str, Any]], **fields: Any) -> str:
+        """An answer of the model of these blocks."""
+        return await self._message("assistant", content, **fields)
 
     async def words(self, text: str, **marks: Any) -> str:
         """A person's words, with the bookmark of their turn."""
@@ -51,6 +59,18 @@ class Said:
         record, (call,) = await self.calls(command)
         return record, await self.result(call, output, **meta)
 
+    async def act(self, tool: str, arguments: Mapping[str, Any], output: str, **meta: Any) -> str:
+        """A call of any tool and its result, with what the log knows of it; the result's record."""
+        self._calls += 1
+        call = f"toolu_{self._calls:04}"
+        use = {"type": "tool_use", "id": call, "name": tool, "input": dict(arguments)}
+        await self.context.checkpoint()
+        await self._message("assistant", [use], stop_reason="tool_use")
+        failed = bool(meta.get("exit"))
+        return await self.result(
+            call, output, error=failed, tool=tool, outcome="error" if failed else "ok", **meta
+        )
+
     async def note(self, text: str, origin: str) -> str:
         """A message of role user that no person wrote."""
         return await self._message("user", [{"type": "text", "text": text}], origin=origin)
@@ -70,33 +90,60 @@ async def begun(path: Path) -> Said:
     return Said(context)
 
 
-def compacted(
-    context: Context, retained: Retained, *, summary: str = "All that was done.", drop: Sequence[str] = ()
-) -> tuple[str, list[Record | Mapping[str, Any]]]:
-    """The summary's id and the lines of the log that a compaction would write, without the records in `drop`."""
-    name = ulid()
-    lines: list[Record | Mapping[str, Any]] = [
-        {"role": "_system_prompt", "content": context.system_prompt},
-        {"role": "_tools", "sha256": "", "tools": context.tools},
-        {"role": "_checkpoint", "id": 0, "turn": False},
-        {
-            "role": "user",
-            "origin": "summary",
-            "content": [{"type": "text", "text": summary}],
-            "id": name,
-        },
-        *(line for line in retained.lines if _id(line) not in drop),
-        *({"role": "_state", "key": key, "value": value} for key, value in context.state.items()),
-    ]
-    return name, [line for line in lines if _id(line) not in drop]
+Lines = list[dict[str, Any]]
 
 
-def _id(line: Record | Mapping[str, Any]) -> str:
-    if isinstance(line, Record):
-        return line.id
+async def compacted(
+    context: Context,
+    retained: Retained,
+    *,
+    summary: str = "All that was done.",
+    change: Callable[[Lines], Lines] = lambda lines: lines,
+) -> tuple[str, Context]:
+    """The id of the summary, and a reader of the log that a compaction makes of a copy of this one.
+
+    `change` may make something else of the lines of that log.
+    """
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "context.jsonl"
+        shutil.copy(context.path, path)
+        copy = Context(path, model=context.model)
+        await copy.restore()
+        await copy.compact(replacement(copy, retained, summary), figures={})
+        await copy.close()
+        lines = change([json.loads(line) for line in path.read_bytes().splitlines()])
+        path.write_bytes(b"".join(_line(line) for line in lines))
+        reader = Context(path, model=context.model, read_only=True)
+        await reader.restore()
+        return next(line["id"] for line in lines if line.get("origin") == "summary"), reader
+
+
+def replacement(context: Context, retained: Retained, summary: str = "All that was done.") -> Replacement:
+    """What a compaction puts in the place of the history, when this is retained."""
+    message = {
+        "role": "user",
+        "origin": "summary",
+        "id": ulid(),
+        "content": [{"type": "text", "text": summary}],
+    }
+    return Replacement(
+        summary=message,
+        kept=retained.preserved,
+        elided=retained.cut,
+        until=context.size if retained.upto is None else retained.upto,
+        generation=context.generation,
+    )
+
+
+def named(line: Mapping[str, Any]) -> str:
+    """What a line may be called: the key of a state, the id of a message, its role."""
     return str(line.get("key") or line.get("id") or line["role"])
 
 
 def ids(context: Any) -> list[str]:
     """The ids of the messages that are sent."""
     return [message.id for message in context.history]
+
+
+def _line(line: Mapping[str, Any]) -> bytes:
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

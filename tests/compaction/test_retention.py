@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.logs import Said, begun, compacted, ids
+from tests.compaction.logs import Lines, Said, begun, compacted, ids, named
 from tests.support.validity import check
 from tui_agent.compaction.retention import Contract, Retained, retain
 from tui_agent.context import Context
 from tui_agent.messages.request import Request
+from tui_agent.messages.tokens import Tokens
 
 
 @pytest.fixture
@@ -34,10 +35,11 @@ def is_valid(shown: Any) -> bool:
     return True
 
 
-def missing(said: Said, retained: Retained, *drop: str, **options: Any) -> list[str]:
+async def missing(said: Said, retained: Retained, *drop: str, **options: Any) -> list[str]:
     """What the contract misses of a log that was compacted without some lines."""
-    name, lines = compacted(said.context, retained, drop=drop)
-    after = said.context.draft(lines, after=retained.upto)
+    name, after = await compacted(
+        said.context, retained, change=lambda lines: [line for line in lines if named(line) not in drop]
+    )
     return Contract(retained, summary=name, **options).missing(after, said.context)
 
 
@@ -87,7 +89,7 @@ async def test_keeping_none_changes_nothing(said: Said, newest: int) -> None:
 
 
 async def test_an_empty_log_and_too_little_stay_as_they_are(said: Said) -> None:
-    assert retain(said.context) == Retained((), (), {}, (), retain(said.context).tokens)
+    assert retain(said.context) == Retained((), (), {}, Tokens(0, "exact"))
     await said.words("hello")
     await said.answer("hi")
     retained = retain(said.context)
@@ -168,9 +170,8 @@ async def test_marks_and_elisions_of_what_stays_are_written_too(said: Said) -> N
     await said.context.mark(kept, priority=75)
     await said.context.mark(gone[2], priority=25)
     retained = retain(said.context)
-    assert not missing(said, retained)
-    _, lines = compacted(said.context, retained)
-    after = said.context.draft(lines)
+    assert not await missing(said, retained)
+    _, after = await compacted(said.context, retained)
     assert after.message(kept) == said.context.message(kept)
     assert after.marks(kept)["priority"] == 75
     roles = [record.role for record in after.records]
@@ -189,8 +190,7 @@ async def test_records_without_an_id_keep_the_name_they_have(tmp_path: Path) -> 
     await context.restore()
     retained = retain(context, budget=1)
     assert len(retained.kept) == 2
-    name, lines = compacted(context, retained, drop=["_system_prompt", "_tools"])
-    after = context.draft(lines)
+    name, after = await compacted(context, retained)
     assert [m.id for m in after.history] == [name, *retained.preserved]
     assert not Contract(retained, summary=name).missing(after, context)
     await context.close()
@@ -206,9 +206,8 @@ async def test_results_too_large_for_the_room_are_cut_the_largest_first(said: Sa
     giant = await said.result(one, "\n".join(f"line {n} of the log" for n in range(150_000)))
     retained = retain(said.context, room=30_000)
     assert [item["record"] for item in retained.cut] == [giant]
-    assert not missing(said, retained)
-    _, lines = compacted(said.context, retained)
-    after = said.context.draft(lines)
+    assert not await missing(said, retained)
+    _, after = await compacted(said.context, retained)
     shown = after.message(giant)
     assert shown is not None
     text = shown.content[0]["content"]
@@ -246,39 +245,48 @@ async def test_each_thing_that_is_missing_is_named(said: Said) -> None:
     await said.step("cat b", "b")
     await said.answer("done")
     retained = retain(said.context)
-    assert missing(said, retained) == []
+    assert await missing(said, retained) == []
     for message in retained.kept:
-        [named] = missing(said, retained, message.id)
+        [named] = await missing(said, retained, message.id)
         assert (message.text[:9] in named) if message.is_words else (message.id in named)
-    assert missing(said, retained, "todo") == ["the todo"]
-    assert missing(said, retained, "goal") == ["the goal"]
-    assert missing(said, retained, "_system_prompt") == ["the system prompt"]
-    assert missing(said, retained, "_tools") == ["the tools"]
-    assert missing(said, retained, state={"ledger": {"files": ["a.py"]}}) == ["the ledger"]
+    assert await missing(said, retained, "todo") == ["the todo"]
+    assert await missing(said, retained, "goal") == ["the goal"]
+    assert await missing(said, retained, "_system_prompt") == ["the system prompt"]
+    assert await missing(said, retained, "_tools") == ["the tools"]
+    assert await missing(said, retained, state={"ledger": {"files": ["a.py"]}}) == ["the ledger"]
 
 
 async def test_a_blank_summary_and_one_that_comes_late_are_named(said: Said) -> None:
     await turns(said, 3)
     retained = retain(said.context)
-    name, lines = compacted(said.context, retained, summary=" \n")
-    contract = Contract(retained, summary=name)
-    assert contract.missing(said.context.draft(lines), said.context) == ["the summary"]
-    name, lines = compacted(said.context, retained)
-    late = [*lines[:3], *lines[4:], lines[3]]
-    assert Contract(retained, summary=name).missing(said.context.draft(late), said.context) == ["the summary"]
+    name, after = await compacted(said.context, retained, summary=" \n")
+    assert Contract(retained, summary=name).missing(after, said.context) == ["the summary"]
+
+    def late(lines: Lines) -> Lines:
+        first = next(at for at, line in enumerate(lines) if line.get("origin") == "summary")
+        return [*lines[:first], *lines[first + 1 :], lines[first]]
+
+    name, after = await compacted(said.context, retained, change=late)
+    assert Contract(retained, summary=name).missing(after, said.context) == ["the summary"]
 
 
 async def test_words_that_changed_and_another_order_are_named(said: Said) -> None:
     words = await turns(said, 3)
     retained = retain(said.context)
-    name, lines = compacted(said.context, retained)
-    contract = Contract(retained, summary=name)
-    at = next(i for i, line in enumerate(lines) if getattr(line, "id", "") == words[1])
-    changed: dict[str, Any] = {**said.context.record(words[1]).body, "content": "request 1, but nicer"}
-    [named] = contract.missing(said.context.draft([*lines[:at], changed, *lines[at + 1 :]]), said.context)
-    assert "request 1" in named
-    swapped = [*lines[: at - 1], lines[at], lines[at - 1], *lines[at + 1 :]]
-    assert contract.missing(said.context.draft(swapped), said.context) == ["the order of what stays"]
+
+    def nicer(lines: Lines) -> Lines:
+        return [line | {"content": "nicer"} if line.get("id") == words[1] else line for line in lines]
+
+    name, after = await compacted(said.context, retained, change=nicer)
+    [lacking] = Contract(retained, summary=name).missing(after, said.context)
+    assert "request 1" in lacking
+
+    def swapped(lines: Lines) -> Lines:
+        at = next(at for at, line in enumerate(lines) if line.get("id") == words[1])
+        return [*lines[: at - 1], lines[at], lines[at - 1], *lines[at + 1 :]]
+
+    name, after = await compacted(said.context, retained, change=swapped)
+    assert Contract(retained, summary=name).missing(after, said.context) == ["the order of what stays"]
 
 
 async def test_what_came_meanwhile_must_be_there_and_what_was_dropped_need_not(said: Said) -> None:
@@ -288,16 +296,6 @@ async def test_what_came_meanwhile_must_be_there_and_what_was_dropped_need_not(s
     later = await said.words("meanwhile")
     await said.context.set_state("todo", [])
     await said.context.elide([{"record": words[0], "as": None}], by="user", reason="drop")
-    assert missing(said, retained) == []
-    name, lines = compacted(said.context, retained)
-    contract = Contract(retained, summary=name)
-    lacking = contract.missing(said.context.draft(lines), said.context)
-    assert len(lacking) == 1 and "meanwhile" in lacking[0]
-    assert later not in ids(said.context.draft(lines))
-
-
-async def test_a_draft_writes_nothing(said: Said, tmp_path: Path) -> None:
-    await turns(said, 3)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    assert missing(said, retain(said.context)) == []
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert await missing(said, retained) == []
+    [lacking] = await missing(said, retained, later)
+    assert "meanwhile" in lacking

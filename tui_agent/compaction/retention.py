@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from tui_agent.context.encoding import ulid
-from tui_agent.context.pieces import TARGETED, aims_at
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text
 from tui_agent.messages.exchange import exchanges, safe_cuts
@@ -20,7 +18,7 @@ from tui_agent.messages.shorten import shorten
 from tui_agent.messages.tokens import Estimator, Tokens
 
 if TYPE_CHECKING:
-    from tui_agent.context import Context, Record
+    from tui_agent.context import Context
     from tui_agent.context.reading import Shown
     from tui_agent.messages.blocks import Block, Message
 
@@ -44,16 +42,14 @@ _SHOWN_CHARACTERS = 60
 class Retained(Struct, frozen=True):
     """What goes and what stays of a history, each in order. Without `replaced` there is nothing to compact.
 
-    `reasons` says why each message of `kept` stays, by id. `lines` are the records to write behind the summary: the
-    kept ones, and what marks, elides or cuts them. `tokens` is the weight of what is replaced. `cut` are items of an
-    `_elide` that make results fit which are too large to stay whole; it is among `lines`, and where there is nothing
-    to replace it can be appended by itself (`Context.elide(cut, by="auto", reason="budget")`).
+    `reasons` says why each message of `kept` stays, by id. `tokens` is the weight of what is replaced. `cut` are items
+    of an elision that make results fit which are too large to stay whole. `upto` is how many bytes of the log were
+    looked at; None: all.
     """
 
     replaced: tuple[Message, ...]
     kept: tuple[Message, ...]
     reasons: Mapping[str, Reason]
-    lines: tuple[Record | Mapping[str, Any], ...]
     tokens: Tokens
     cut: tuple[Mapping[str, Any], ...] = ()
     upto: int | None = None
@@ -113,7 +109,6 @@ def retain(
         replaced=replaced,
         kept=kept,
         reasons=reasons,
-        lines=(*_lines(context, kept, upto), *_elide(cut)),
         tokens=sum((context.tokens(message.id) for message in replaced), Tokens(0, "exact")),
         cut=cut,
         upto=upto,
@@ -188,43 +183,6 @@ def _is_paired(message: Message) -> bool:
     return any(block.get("type") in _PAIRED for block in message.content)
 
 
-# --- records ---------------------------------------------------------------------------------------------------------
-
-
-def _lines(
-    context: Context, kept: Sequence[Message], upto: int | None
-) -> Iterator[Record | Mapping[str, Any]]:
-    """The records of the kept messages, and what marks and elides them, in the order of the log."""
-    names = {message.id for message in kept}
-    for record in context.records:
-        if upto is not None and record.offset >= upto:
-            return
-        if record.role in ("user", "assistant"):
-            if record.id in names:
-                yield _named(record)
-        elif record.role in TARGETED and aims_at(record.body, names):
-            names.add(record.id)
-            yield _thinned(record, names)
-
-
-def _named(record: Record) -> Record | Mapping[str, Any]:
-    """A record that keeps its id also where other lines stand before it."""
-    body = record.body
-    return record if body.get("id") == record.id else {**body, "id": record.id}
-
-
-def _thinned(record: Record, names: Collection[str]) -> Record | Mapping[str, Any]:
-    """An elision without the texts for messages that are gone; its items keep their places."""
-    items = record.body.get("items")
-    if record.role != "_elide" or not isinstance(items, list):
-        return record
-    there = [isinstance(item, dict) and item.get("record") in names for item in items]
-    if all(there):
-        return _named(record)
-    thin = [item if stays else {"record": None} for item, stays in zip(items, there, strict=True)]
-    return {**record.body, "id": record.id, "items": thin}
-
-
 # --- what is too large to stay whole ---------------------------------------------------------------------------------
 
 
@@ -277,11 +235,6 @@ def _place(context: Context, message: Message, block: Block) -> int:
     )
 
 
-def _elide(cut: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    if cut:
-        yield {"role": "_elide", "id": ulid(), "by": "auto", "reason": "budget", "items": list(cut)}
-
-
 # --- the contract ----------------------------------------------------------------------------------------------------
 
 
@@ -301,7 +254,7 @@ class Contract:
         self._cut = {item["record"] for item in retained.cut}
 
     def missing(self, after: Shown, now: Context) -> list[str]:
-        """What `after`, the log as it would be (`Context.draft`), lacks of `now`, in words; [] if nothing.
+        """What `after`, the log as it would be, lacks of `now`, in words; [] if nothing.
 
         What a person elided or dropped in `now` since the choice was made is not asked for.
         """

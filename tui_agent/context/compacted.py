@@ -113,10 +113,10 @@ class _Composer:
         return found
 
     def _thinned(self, record: Record) -> Line:
-        """An elision without what it says of messages that are gone; its items keep their places."""
+        """A record with its name, an elision without what it says of messages that are gone (items keep their places)."""
         items = record.body.get("items")
         if record.role != "_elide" or not isinstance(items, list):
-            return record
+            return _named(record)
         there = [isinstance(item, dict) and item.get("record") in self._names for item in items]
         if all(there):
             return _named(record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 from tui_agent.context import backups as kept
 from tui_agent.context import views
 from tui_agent.context.elisions import Elision
-from tui_agent.context.encoding import complete, encode
-from tui_agent.context.pieces import first_at, names_in, tail_of
 from tui_agent.context.projection import Damage, Projection
-from tui_agent.context.records import Record
-from tui_agent.context.source import Held, Source
+from tui_agent.context.source import Source
 from tui_agent.messages.blocks import text_block
 
 if TYPE_CHECKING:
     from tui_agent.context.accounting import Weight
     from tui_agent.context.backups import Backup
     from tui_agent.context.projection import Head
+    from tui_agent.context.records import Record
     from tui_agent.context.writer import Writer
     from tui_agent.messages.blocks import Block, Message
     from tui_agent.messages.tokens import Tokens
@@ -212,21 +210,6 @@ class Reading(Shown):
             ValueError: there is no such record.
         """
         return Past(self._log.prefix(self._index(record)))
-
-    def draft(self, lines: Iterable[Record | Mapping[str, Any]], *, after: int | None = None) -> Past:
-        """The log as `rotate` would leave it with these lines and `Keep(after=after)`, without the head record.
-
-        Nothing is written. New records should have their ids: `rotate` would give them others.
-
-        Raises:
-            ValueError: a line cannot be written as JSON.
-        """
-        new, log = list(lines), self._log
-        parts = [item.raw + b"\n" if isinstance(item, Record) else encode(complete(item)) for item in new]
-        if after is not None:
-            tail, _ = tail_of(log, first_at(log, after), names_in(log, 0, new))
-            parts += [piece if isinstance(piece, bytes) else piece[0].read(*piece[1:]) for piece in tail]
-        return Past(Projection.load(Held(b"".join(parts))))
 
     @property
     def generation(self) -> int:

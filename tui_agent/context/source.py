@@ -67,23 +67,6 @@ class Source:
             yield offset, [b"".join(carry)], ascii_carry, False
 
 
-class Held(Source):
-    """Lines in memory, to be read as a file that holds them."""
-
-    __slots__ = ("_data",)
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def read(self, offset: int, length: int) -> bytes:
-        return self._data[offset : offset + length]
-
-    def batches(self, size: int = _BATCH) -> Iterator[tuple[int, list[bytes], bool, bool]]:
-        if self._data:
-            lines = self._data.removesuffix(b"\n").split(b"\n")
-            yield 0, lines, self._data.isascii(), self._data.endswith(b"\n")
-
-
 class Bodies:
     """The decoded records that were looked at last, by index; for several threads."""
 
