@@ -74,23 +74,21 @@ def shortened(tool: str, block: Block, long: int, record: str) -> str:
     text = result_text(block)
     notes = [note.strip() for note in _NOTES.findall(text)] if _NOTE in text else []
     way = "\n".join(notes) or f"(in full: record {record})"
-    media = _media(block)
-    said = truncated(tool, len(text) - sum(len(f"[{kind}]") for kind in media))
-    if media:
-        said = f"{said[:-1]}, {len(media)} {'/'.join(sorted(set(media)))}]"
     kept = ""
     if len(text) > long:
-        plain = _NOTES.sub("", text) if notes else text
+        plain = (_NOTES.sub("", text) if notes else text).rstrip("\n")
         kept = shorten(plain, _KEPT_CHARACTERS, head=_KEPT_LINES, tail=_KEPT_LINES) + "\n"
-    return f"{said}\n{kept}{way}"
+    return f"{_marker(tool, block, len(text))}\n{kept}{way}"
 
 
-def _media(block: Block) -> list[str]:
-    """The types of what is not text in a result."""
+def _marker(tool: str, block: Block, size: int) -> str:
     content = block.get("content")
-    parts = content if isinstance(content, list) else []
-    return [
-        str(part.get("type", "unknown"))
-        for part in parts
-        if isinstance(part, dict) and not isinstance(part.get("text"), str)
-    ]
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    spoken = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    media = len(parts) - len(spoken)
+    if not media:
+        return truncated(tool, size)
+    pictures = f"{media} image{'' if media == 1 else 's'}"
+    if any(part.get("type") != "image" for part in parts if not isinstance(part.get("text"), str)):
+        pictures = f"{media} media"
+    return f"{truncated(tool, sum(map(len, spoken)))[:-1]}, {pictures}]"
