@@ -113,7 +113,7 @@ class _Composer:
         return found
 
     def _thinned(self, record: Record) -> Line:
-        """A record with its name, an elision without what it says of messages that are gone (items keep their places)."""
+        """A record with its name; an elision without what it says of messages that are gone, items in their places."""
         items = record.body.get("items")
         if record.role != "_elide" or not isinstance(items, list):
             return _named(record)
