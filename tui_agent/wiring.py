@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tui_agent import paths
 from tui_agent.agent.approvals import Approvals
-from tui_agent.agent.bus import Bus, Trace
 from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
@@ -24,16 +23,17 @@ from tui_agent.choice import Choice
 from tui_agent.commands import Commands
 from tui_agent.compaction.compactor import Fresh
 from tui_agent.compaction.priority import Priorities
-from tui_agent.context import Backup, Context, ContextError, LogBusy, Record
+from tui_agent.context import Backup, Context, ContextError, LogBusy
 from tui_agent.context.context import tools_body
-from tui_agent.events import Appended, Event, Notice, Rotated, SessionOpened, StateChanged
+from tui_agent.events import Event, Notice, Rotated, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Estimator
+from tui_agent.opening import Log, read
+from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
 from tui_agent.prompt.system import SystemPrompt, joined, pieces
-from tui_agent.sessions.catalog import Catalog
-from tui_agent.sessions.folder import SessionError, SessionFolder
+from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.timeline.timeline import Timeline
 from tui_agent.tools.edit import EditFile
@@ -46,14 +46,11 @@ from tui_agent.workspace.reads import Reads
 from tui_agent.workspace.root import find_root
 
 if TYPE_CHECKING:
+    from tui_agent.agent.bus import Bus
     from tui_agent.messages.request import Request
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.settings.schema import Settings
     from tui_agent.tools.tool import Tool
-
-
-class OpenError(Exception):
-    """A session could not be opened; the message says why and what to do."""
 
 
 async def open_session(
@@ -66,36 +63,29 @@ async def open_session(
     append_system: str = "",
     allow: Sequence[str] = (),
     listen: Callable[[Event], None] | None = None,
+    log: Log | None = None,
     attended: bool = True,
 ) -> Session:
     """Open a new session in a folder, or an old one: `resume` is `latest`, an id or its beginning, or a path.
 
     Without a key for the profile's endpoint the demo model answers, and a notice says how to connect. `allow` adds
     rules for this session alone. `listen` hears every event from the first on. A session that another process writes
-    is opened to be read. `attended` False: nobody is there to be asked.
+    is opened to be read. `log` is the session's, if it was read already by the same arguments. `attended`
+    False: nobody is there to be asked.
 
     Raises:
         OpenError: there is no such session, its log cannot be read, or a rule of `allow` is none.
         SettingsError: there is no such profile.
     """
     workspace = workspace.resolve()
-    folder = await asyncio.to_thread(_folder, workspace, resume)
-    bus = Bus(Trace(folder.events_path, secrets.redact))
-    if listen is not None:
-        bus.listen(listen)
-    context = Context(
-        folder.context_path,
-        durability=settings.durability,
-        on_append=lambda record: bus.emit(_appended(record)),
-    )
+    log = log or await read(workspace, settings, resume=resume, listen=listen)
+    folder, context, bus = log.folder, log.context, log.bus
     try:
-        await context.restore()
         rules = _rules(settings, allow)
         choose = Choice(settings, folder)
         chosen = await asyncio.to_thread(choose.first, profile, demo=demo)  # a keyring may ask the person
-    except (ContextError, ValueError, OpenError) as error:
-        bus.close()
-        await asyncio.to_thread(folder.remove_if_unused)
+    except (ValueError, OpenError) as error:
+        await log.abandon()
         raise OpenError(str(error)) from error
     context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
@@ -243,32 +233,6 @@ def _rules(settings: Settings, allow: Sequence[str]) -> Rules:
     return rules
 
 
-def _folder(workspace: Path, resume: str | None) -> SessionFolder:
-    try:
-        if resume is None:
-            return SessionFolder.create(workspace)
-        if resume == "latest":
-            entry = Catalog().latest(workspace)
-            return entry.folder if entry is not None else SessionFolder.create(workspace)
-        path = Path(resume).expanduser()
-        if path.exists():
-            return _folder_at(path.resolve(), workspace)
-        return Catalog().find(resume).folder
-    except SessionError as error:
-        raise OpenError(str(error)) from error
-
-
-def _folder_at(path: Path, workspace: Path) -> SessionFolder:
-    """The session at a path: a session's folder of ours, else a copy of the log that lies there."""
-    log = path / "context.jsonl" if path.is_dir() else path
-    ours = paths.sessions_dir().resolve()
-    if log.name == "context.jsonl" and log.parent.parent.parent == ours:
-        return SessionFolder(log.parent)
-    if not log.is_file():
-        raise OpenError(f"{path} is no session: there is no context.jsonl")
-    return SessionFolder.adopt(log, workspace)
-
-
 def _tools(workspace: Path, folder: SessionFolder) -> list[Tool]:
     reads = Reads()
     # Results too long to send are kept beside the log; the model may read the rest of them there.
@@ -346,10 +310,6 @@ async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox)
     if context.tools is not None and context.tools != toolbox.offer():
         found.append("the tools have changed since this session began; it goes on with those it has")
     return found
-
-
-def _appended(record: Record) -> Appended:
-    return Appended(record.role, record.id, record.line)
 
 
 async def _settle_in(session: Session, prepare: Callable[[], Awaitable[None]]) -> list[str]:

@@ -16,6 +16,8 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,9 +46,13 @@ if TYPE_CHECKING:
 
 _HANGUP_S = 1.5
 """Seconds for closing the session after the terminal is gone."""
+_FRAME_S = 0.1
+"""Seconds that a frame may take when the history is shown."""
 _LEAVE_S = 0.4
 """Seconds for giving the terminal back after that."""
 _DRAWS_HISTORY = ("tui_agent.ui.transcript.render", "markdown_it")
+_FIRST_STYLES = ("app", "chat", "transcript")
+"""Style sheets of what the first frame shows."""
 _TITLE = 40
 """Characters of a session's name in the window's title."""
 
@@ -75,6 +81,10 @@ def style_sheets() -> list[str | PurePath]:
     return sorted(styles_folder().glob("*.tcss"))
 
 
+def _first(sheet: str | PurePath) -> bool:
+    return PurePath(sheet).stem in _FIRST_STYLES
+
+
 class TuiAgent(Switching):
     """The program on a terminal. It returns an exit code."""
 
@@ -82,7 +92,9 @@ class TuiAgent(Switching):
     """The table of keys says what opens the palette, which is ours."""
 
     def __init__(self, wanted: Wanted, settings: Settings, *, opener: Opener | None = None) -> None:
-        super().__init__(style_sheets(), settings, wanted)
+        sheets = style_sheets()
+        later = [PurePath(sheet) for sheet in sheets if not _first(sheet)]
+        super().__init__(list(filter(_first, sheets)), settings, wanted, later_styles=later)
         self._opener = opener or self._open_with_engine
         self._places: dict[str, Callable[[], Awaitable[None] | None]] = {
             "commands": self._show_palette,
@@ -94,6 +106,8 @@ class TuiAgent(Switching):
             "model": self.show_models,
             "connect": self.show_connect,
         }
+        self._frame = asyncio.Event()
+        """Set by a frame."""
         self.farewell = ""
         self._began = time.monotonic()
         self._begun = self._ending = False
@@ -113,6 +127,8 @@ class TuiAgent(Switching):
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         super()._display(screen, renderable)
+        if renderable is not None:
+            self._frame.set()
         if renderable is not None and not self._begun:
             # not only after the refresh, for which the loop waits idle until its next tick
             self.call_later(self._begin)
@@ -132,6 +148,7 @@ class TuiAgent(Switching):
             self.session = await self._opener(self.wanted, self._listen)
         finally:
             _collect_again()
+            self.read_later_styles()  # a card may come next
         await self._chat.attach(self.session)
         if self.wanted.tour:
             self.wanted = replace(self.wanted, tour=False)
@@ -143,8 +160,15 @@ class TuiAgent(Switching):
         self._tell_terminal()
 
     async def _open_with_engine(self, wanted: Wanted, listen: Callable[[Event], None]) -> Session:
+        opening = await asyncio.to_thread(_import, "tui_agent.opening")
+        reading = opening.read(wanted.workspace, self.settings, resume=wanted.resume, listen=listen)
+        # what the history is drawn with comes meanwhile: the loop would stand still for it
+        drawing = asyncio.to_thread(_import, *_DRAWS_HISTORY)
+        log = (await asyncio.gather(reading, drawing))[0]
+        if len(log.context.history):
+            await self._shown(partial(self._chat.preview, log.context))
         wiring = await asyncio.to_thread(_import, "tui_agent.wiring")
-        opening = wiring.open_session(
+        session: Session = await wiring.open_session(
             wanted.workspace,
             self.settings,
             resume=wanted.resume,
@@ -152,11 +176,16 @@ class TuiAgent(Switching):
             demo=wanted.demo,
             append_system=wanted.append_system,
             listen=listen,
+            log=log,
         )
-        # what the history is drawn with comes meanwhile: the loop would stand still for it
-        drawing = asyncio.to_thread(_import, *_DRAWS_HISTORY)
-        session: Session = (await asyncio.gather(opening, drawing))[0]
         return session
+
+    async def _shown(self, show: Callable[[], None]) -> None:
+        """Show something, and wait for the frame with it: what is imported next would hold it up."""
+        self._frame.clear()
+        show()
+        with suppress(TimeoutError):  # a terminal that is behind gets no frame
+            await asyncio.wait_for(self._frame.wait(), _FRAME_S)
 
     def _begin_hearing(self) -> None:
         self.run_worker(self._hear(), name="hear", group="hear", exit_on_error=False)

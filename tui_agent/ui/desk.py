@@ -14,6 +14,7 @@ from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.looks import AUTO, Looks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tui_agent.agent.session import Session
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 class Desk(HostedApp):
     """An app with settings, which can change while it runs."""
 
-    def __init__(self, css_path: list[str | PurePath], settings: Settings) -> None:
-        super().__init__(css_path, keyboard=settings.terminal.keyboard)
+    def __init__(
+        self, css_path: list[str | PurePath], settings: Settings, *, later_styles: Sequence[PurePath] = ()
+    ) -> None:
+        super().__init__(css_path, keyboard=settings.terminal.keyboard, later_styles=later_styles)
         self.settings = settings
         self.keys = remap.resolve(settings.keys)
         self.session: Session | None = None

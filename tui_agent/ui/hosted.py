@@ -29,13 +29,20 @@ class HostedApp(App[int]):
 
     TITLE = "tui-agent"
 
-    def __init__(self, css_path: list[str | PurePath], *, keyboard: Keyboard = "auto") -> None:
+    def __init__(
+        self,
+        css_path: list[str | PurePath],
+        *,
+        keyboard: Keyboard = "auto",
+        later_styles: Sequence[PurePath] = (),
+    ) -> None:
         no_color = os.environ.get("NO_COLOR")
         super().__init__(driver_class=terminal.Terminal, css_path=css_path)
         if no_color is not None:
             os.environ["NO_COLOR"] = (
                 no_color  # taken out by Textual; the programs that are started want it too
             )
+        self._later_styles = later_styles
         self.keyboard: Keyboard = keyboard
         self.asks_ground = False
         """Whether the terminal is asked for the colour of its ground, which `GroundTold` then tells."""
@@ -60,6 +67,16 @@ class HostedApp(App[int]):
         else:
             # a theme set before the start: no style sheet was read with another one
             self.stylesheet.set_variables(self.get_css_variables())
+
+    def read_later_styles(self) -> None:
+        """Read the style sheets that the first frame does without. Every widget that they are for comes after this."""
+        later, self._later_styles = self._later_styles, ()
+        for sheet in later:
+            self.stylesheet.read(sheet)
+
+    def _load_screen_css(self, screen: Screen[Any]) -> None:
+        self.read_later_styles()
+        super()._load_screen_css(screen)
 
     def copy_to_clipboard(self, text: str) -> None:
         # an input of Textual's copies nothing too, which would empty the person's clipboard

@@ -16,6 +16,8 @@ from textual.screen import ModalScreen, Screen
 from tui_agent.ui.bindings import place_bindings
 
 if TYPE_CHECKING:
+    from textual import events
+
     from tui_agent.events import Event
     from tui_agent.ui.bindings import Keys
 
@@ -52,6 +54,10 @@ class Place(Screen[None]):
     """A screen over the chat that is left by the keys of the table. `ACTION` is the id of the action that opens it."""
 
     ACTION: ClassVar[str] = ""
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        # every widget was styled when it was mounted, and a change of theme reaches all of them
+        event.refresh_styles = False
 
     def leave(self, action: str = "") -> None:
         """Close the place, and what lies under it down to the chat if that is to carry out an action."""

@@ -23,6 +23,8 @@ from tui_agent.ui.chat.screen import ChatScreen
 from tui_agent.ui.desk import Desk
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui_agent.agent.session import Session
     from tui_agent.events import Event
     from tui_agent.sessions.catalog import Catalog, Entry
@@ -64,8 +66,15 @@ class Switching(Desk):
 
     DEFAULT_MODE = "session 1"
 
-    def __init__(self, css_path: list[str | PurePath], settings: Settings, wanted: Wanted) -> None:
-        super().__init__(css_path, settings)
+    def __init__(
+        self,
+        css_path: list[str | PurePath],
+        settings: Settings,
+        wanted: Wanted,
+        *,
+        later_styles: Sequence[PurePath] = (),
+    ) -> None:
+        super().__init__(css_path, settings, later_styles=later_styles)
         self.wanted = wanted
         self._door = asyncio.Lock()
         """Held while a session is being closed."""

@@ -17,6 +17,7 @@ from tui_agent.ui import bindings, footer
 from tui_agent.ui.transcript.view import Transcript
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -63,6 +64,10 @@ class Keyed(Screen[None]):
             "suspend": lambda: self.app.action_suspend_process(),
         }
         self._lead_timer: Timer | None = None
+
+    def _on_screen_resume(self, event: events.ScreenResume) -> None:
+        # every widget was styled when it was mounted, and a change of theme reaches all of them
+        event.refresh_styles = False
 
     def show_keys(self) -> None:
         """Show what can be pressed now."""

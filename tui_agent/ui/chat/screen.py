@@ -45,8 +45,10 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.widget import Widget
 
     from tui_agent.agent.session import Session
+    from tui_agent.context import Context
     from tui_agent.events import Emit, Event, Rotated
     from tui_agent.ui import bindings
     from tui_agent.ui.chat.attachments import Prompt
@@ -83,6 +85,10 @@ class ChatScreen(Writing, Keyed):
         self.guide: Tour | None = None
         """The guided demo, while it is on."""
         self._own: dict[str, Callable[[str], None]] = {}
+        self._previewed: tuple[Context, int, int] | None = None
+        """The history that is shown already: its log, which writing of it, how many messages."""
+        self._behind: Widget | None = None
+        """What has the focus under a place."""
         self.ended = ""
         """How the last turn ended."""
         self.acts |= {
@@ -115,6 +121,11 @@ class ChatScreen(Writing, Keyed):
         self._fit()  # before the first layout, which would be followed by another one
 
     # --- the session comes and is heard
+
+    def preview(self, context: Context) -> None:
+        """Show the history of a log whose session is still being opened."""
+        self.transcript.load(context.history, context.checkpoints())
+        self._previewed = (context, context.generation, len(context.history))
 
     async def attach(self, session: Session) -> None:
         """The session is open: show it, and send what was written meanwhile."""
@@ -153,8 +164,10 @@ class ChatScreen(Writing, Keyed):
         if self.session is None:
             return
         context = self.session.context
-        notes = () if len(context.history) else self._first_words(self.session)
-        self.transcript.load(context.history, context.checkpoints(), notes=notes)
+        previewed, self._previewed = self._previewed, None
+        if previewed != (context, context.generation, len(context.history)):
+            notes = () if len(context.history) else self._first_words(self.session)
+            self.transcript.load(context.history, context.checkpoints(), notes=notes)
         self.find_again()
         weight = context.weigh()
         self.status.tell(
@@ -386,12 +399,16 @@ class ChatScreen(Writing, Keyed):
         self.set_focus(self.composer)
 
     def on_screen_suspend(self) -> None:
-        """The palette is over this screen and takes the keys: nothing here shows a cursor."""
-        self.add_class("-behind")
+        """A place is over this screen and takes the keys: nothing here shows a cursor."""
+        self._behind = self.focused
+        if self._behind is not None:
+            self._behind.add_class("-behind")
 
     def on_screen_resume(self) -> None:
         """The keys come here again."""
-        self.remove_class("-behind")
+        behind, self._behind = self._behind, None
+        if behind is not None:
+            behind.remove_class("-behind")
 
     def on_resize(self) -> None:
         self.place()
