@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 
 
 def freeze(value: Any) -> Any:
-    """A copy of JSON data that does not change."""
+    """A copy of JSON data that does not change; what is frozen already is taken as it is."""
+    if isinstance(value, FrozenDict | FrozenList):
+        return value
     if isinstance(value, dict):
         return FrozenDict({key: freeze(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)):

@@ -25,6 +25,7 @@ Breakpoint = tuple[Literal["tool", "system"], int] | tuple[Literal["message"], i
 MAX_BREAKPOINTS = 4
 
 _MADE = object()
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 _EPHEMERAL = {"type": "ephemeral"}
 _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 
@@ -110,7 +111,10 @@ class Request:
             "model": wellformed.encodable(model),
             "max_tokens": max_tokens,
             "system": _system(system, changes),
-            "messages": [{**m, "content": [_uncached(b) for b in m["content"]]} for m in done.messages],
+            # frozen one by one: a second copy of a long context is never there at once
+            "messages": [
+                freeze({**m, "content": [_uncached(b) for b in m["content"]]}) for m in done.messages
+            ],
             "tools": _tools(tools, changes),
             "thinking": None if thinking is None else wellformed.encodable(dict(thinking)),
         }
@@ -231,9 +235,14 @@ class Request:
 
 def _canonical(body: Mapping[str, Any]) -> bytes:
     params = {key: body[key] for key in ("model", "max_tokens", "thinking")}
-    parts = {key: body[key] for key in ("tools", "system", "messages")} | {"params": params}
-    text = json.dumps(parts, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return text.encode()
+    # the encoder holds every word of what it writes by itself: message by message those are few
+    messages = b",".join(map(_json, body["messages"]))
+    rest = _json({"params": params, "system": body["system"], "tools": body["tools"]})
+    return b'{"messages":[' + messages + b"]," + rest[1:]
+
+
+def _json(value: object) -> bytes:
+    return _CANONICAL.encode(value).encode()
 
 
 def _uncached(block: Mapping[str, Any]) -> dict[str, Any]:
