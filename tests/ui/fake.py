@@ -117,6 +117,7 @@ class FakeContext:
     def __init__(self) -> None:
         self.path = Path("/no/context.jsonl")
         self.generation = 0
+        self.head: SimpleNamespace | None = None
         self.history: list[Message] = []
         self.records: list[Record] = []
         self.damage: list[Record] = []

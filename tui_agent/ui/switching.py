@@ -225,7 +225,8 @@ class Switching(Desk):
             await self._chat.dock.settle(_BUSY)
             title = f"the model is still working; open {step.name}?"
             await self._chat.offer(
-                Question(_BUSY, "choice", title, choices=(FINISH, STOP, STAY)), self._busy_answered
+                Question(_BUSY, "choice", title, choices=(FINISH, STOP, STAY)),
+                lambda answer: self._busy_answered(answer.note),
             )
         else:
             await asyncio.shield(self._change(step))

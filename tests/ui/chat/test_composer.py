@@ -141,7 +141,7 @@ async def test_arrows_choose_among_completions(tmp_path: Path) -> None:
         assert made.chat.completion.candidate != first
         await made.press("up", "up")
         assert made.chat.completion.candidate is not None
-        assert made.chat.completion.candidate.label == "/revert CHECKPOINT"
+        assert made.chat.completion.candidate.label == "/keepmore"
 
 
 async def test_a_click_takes_a_completion(tmp_path: Path) -> None:

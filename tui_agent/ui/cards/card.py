@@ -305,14 +305,18 @@ class Card(Vertical, can_focus=True):
         elif character:
             self._letter(character)
 
+    def meant(self, character: str) -> str:
+        """The letter of the answer that a typed character stands for."""
+        return arming.letter_of(character)
+
     def _letter(self, character: str) -> None:
-        if any(choice.letter == arming.letter_of(character) for choice in self.choices()):
+        if any(choice.letter == self.meant(character) for choice in self.choices()):
             self._gate.hold(character)
         else:
             self.typed(character)
 
     def _alone(self, character: str) -> None:
-        letter = arming.letter_of(character)
+        letter = self.meant(character)
         for choice in self.choices():
             if choice.letter == letter:
                 self.choose(choice)
@@ -399,6 +403,17 @@ class Card(Vertical, can_focus=True):
     def words(self) -> str:
         """What stands in the open reply line; `""` when it is closed."""
         return self._line.text if self._drawn and self._line.display else ""
+
+    @property
+    def writes(self) -> bool:
+        """True while the reply line is open."""
+        return self._drawn and bool(self._line.display)
+
+    def rewrite(self, text: str) -> None:
+        """Put other words into the open reply line."""
+        self._line.text = literal.visible(text)
+        self._line.move_cursor(self._line.document.end)
+        self.screen.set_focus(self._line)
 
     def _close_line(self) -> None:
         self._line.display = False

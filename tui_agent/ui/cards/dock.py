@@ -21,9 +21,15 @@ def card_for(question: Question) -> Card:
     """The card of a question."""
     # cards are not needed before the first frame
     from tui_agent.ui.cards.approval import ApprovalCard
+    from tui_agent.ui.cards.compaction import ReviewCard
     from tui_agent.ui.cards.plain import ChoiceCard, TextCard
 
-    kinds: dict[str, type[Card]] = {"approval": ApprovalCard, "choice": ChoiceCard, "text": TextCard}
+    kinds: dict[str, type[Card]] = {
+        "approval": ApprovalCard,
+        "choice": ChoiceCard,
+        "review": ReviewCard,
+        "text": TextCard,
+    }
     # a kind that is not known here is still a question: with answers to choose from, or a free one
     other = ChoiceCard if question.choices else TextCard
     return kinds.get(question.kind, other)(question)

@@ -89,6 +89,7 @@ class Hearing:
                 screen.find_more()
             case said.Rotated():
                 screen.rotated(event)
+                screen.results.rotated(event)
             case said.CompactionStarted() | said.CompactionStage() | said.CompactionHeld():
                 self._compacts(event)
             case said.CompactionCompleted() | said.CompactionFailed() | said.CompactionSkipped():
@@ -101,6 +102,7 @@ class Hearing:
                 pass
         if screen.panel is not None and not isinstance(event, _DELTAS):
             screen.panel.heard()
+        screen.results.hear(event)
         if isinstance(event, said.TurnStarted):
             screen.show_keys()
         if screen.guide is not None:

@@ -74,6 +74,8 @@ def here(screen: ChatScreen) -> Here:
         return _in_panel(panel, filters=screen.focused is not panel.tab.rows)
     if screen.find_bar is not None and screen.find_bar.has_focus_within:
         return Here("find", _FIND)
+    if (result := screen.results.current) is not None:
+        return Here("the card in the chat", (*result.choices, *_CHAT))
     if screen.transcript.has_focus:
         return Here("the chat", (_HITS if screen.find_bar is not None else ()) + _CHAT)
     if screen.composer.searching:

@@ -85,6 +85,8 @@ class Ladders(Finding):
             await self.close_find()
         elif self.panel is not None and self.panel.has_class("-over"):
             await self.close_panel()
+        elif self.transcript.result is not None and self.transcript.result.waits:
+            self.set_focus(self.composer)
         elif self.stop_turn():
             pass
         elif self.selected is not None:

@@ -21,6 +21,7 @@ words that were sent wait. It is a tower: `Keyed` (keys), `Asking` (commands), `
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -49,9 +50,10 @@ if TYPE_CHECKING:
 
     from tui_agent.agent.session import Session
     from tui_agent.context import Context
-    from tui_agent.events import Emit, Event, Rotated
+    from tui_agent.events import Answer, Emit, Event, Rotated
     from tui_agent.ui import bindings
     from tui_agent.ui.chat.attachments import Prompt
+    from tui_agent.ui.chat.results import Results
     from tui_agent.ui.tour import Tour
     from tui_agent.ui.transcript.view import Transcript
 
@@ -84,7 +86,7 @@ class ChatScreen(Writing, Keyed):
         self._hearing = Hearing(self)
         self.guide: Tour | None = None
         """The guided demo, while it is on."""
-        self._own: dict[str, Callable[[str], None]] = {}
+        self._own: dict[str, Callable[[Answer], None]] = {}
         self._previewed: tuple[Context, int, int] | None = None
         """The history that is shown already: its log, which writing of it, how many messages."""
         self._behind: Widget | None = None
@@ -96,6 +98,7 @@ class ChatScreen(Writing, Keyed):
             "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
             "todo": self._toggle_todo,
             "tour": self._end_tour,
+            "undo": lambda: self.results.undo(),
         }
 
     def compose(self) -> ComposeResult:
@@ -124,7 +127,7 @@ class ChatScreen(Writing, Keyed):
 
     def preview(self, context: Context) -> None:
         """Show the history of a log whose session is still being opened."""
-        self.transcript.load(context.history, context.checkpoints())
+        self.transcript.load(context.history, context.checkpoints(), summary=self.results.entry_of(context))
         self._previewed = (context, context.generation, len(context.history))
 
     async def attach(self, session: Session) -> None:
@@ -147,6 +150,13 @@ class ChatScreen(Writing, Keyed):
         await self.send_early()
         self.show_keys()
 
+    @cached_property
+    def results(self) -> Results:
+        """The results in the transcript."""
+        from tui_agent.ui.chat.results import Results  # not needed before the first frame
+
+        return Results(self)
+
     async def hear(self, event: Event) -> None:
         """An event of the session."""
         await self._hearing.hear(event)
@@ -167,7 +177,8 @@ class ChatScreen(Writing, Keyed):
         previewed, self._previewed = self._previewed, None
         if previewed != (context, context.generation, len(context.history)):
             notes = () if len(context.history) else self._first_words(self.session)
-            self.transcript.load(context.history, context.checkpoints(), notes=notes)
+            history, points = context.history, context.checkpoints()
+            self.transcript.load(history, points, notes=notes, summary=self.results.entry_of(context))
         self.find_again()
         weight = context.weigh()
         self.status.tell(
@@ -206,8 +217,8 @@ class ChatScreen(Writing, Keyed):
         free = self.focused is composer and composer.is_blank and composer.idle(_IDLE) and not self.leading
         await self.dock.ask(question, take_focus=free)
 
-    async def offer(self, question: Question, done: Callable[[str], None]) -> None:
-        """Ask what a person's own command needs to know: at once, before what waits. `done` gets the answer's words."""
+    async def offer(self, question: Question, done: Callable[[Answer], None]) -> None:
+        """Ask what a person's own command needs to know: at once, before what waits. `done` gets the answer."""
         self._own[question.id] = done
         await self.dock.ask(question, take_focus=True)
         for _ in range(2 * len(self.dock.waiting)):
@@ -225,7 +236,7 @@ class ChatScreen(Writing, Keyed):
             self.tell_app(self.WayOut(event.answer.note))
         elif (done := self._own.pop(event.question.id, None)) is not None:
             self.work(self.dock.settle(event.question.id), "cards")
-            done(event.answer.note)
+            done(event.answer)
         elif self.session is not None:
             self.work(self.session.answer(event.question.id, event.answer), "answer")
 
@@ -242,14 +253,29 @@ class ChatScreen(Writing, Keyed):
 
     def on_dock_changed(self, event: Dock.Changed) -> None:
         event.stop()
-        waiting = len(self.dock.waiting)
-        self.composer.cards_wait = waiting > 0
-        self.status.tell(waiting=waiting)
+        self.status.tell(waiting=len(self.dock.waiting))
+        self.tell_cards()
+
+    def tell_cards(self) -> None:
+        """Other cards wait now, docked or in the transcript."""
+        self.composer.cards_wait = bool(self.dock.waiting) or self.transcript.waiting is not None
         self.show_keys()
 
     async def _next_card(self) -> None:
+        docked = len(self.dock.waiting)
+        if (not docked or (docked == 1 and self.dock.has_keys)) and self.results.next():
+            return
         if not await self.dock.next():
             self.say("no card waits for an answer")
+
+    def on_transcript_answer_chosen(self, event: Transcript.AnswerChosen) -> None:
+        event.stop()
+        self.results.choose(event.result, event.letter)
+
+    def action_result(self, letter: str) -> None:
+        """What can be done about the result under the cursor, clicked in the footer."""
+        if (result := self.results.current) is not None:
+            self.results.choose(result, letter)
 
     # --- the todo list, and the prompts that wait
 
@@ -295,6 +321,9 @@ class ChatScreen(Writing, Keyed):
             event.stop()
             self.act("help")
             return
+        if self.transcript.result is not None and self.results.take(event):
+            event.stop()
+            return
         wanted = self.jump is not None or event.key in self.active_bindings
         if event.is_printable and event.character and not wanted:
             event.stop()
@@ -308,6 +337,8 @@ class ChatScreen(Writing, Keyed):
     def on_descendant_focus(self) -> None:
         if self.leading:
             self.lead(False)
+        if self.session is not None:
+            self.results.leave()
         self.show_keys()
 
     # --- looks
@@ -331,7 +362,8 @@ class ChatScreen(Writing, Keyed):
 
         ways = {way: way[slice(*place)] for way in event.ways if (place := way_command(way)) is not None}
 
-        def done(words: str) -> None:
+        def done(answer: Answer) -> None:
+            words = answer.note
             if words in ways:
                 self.slash(ways[words])
             elif words != _NOTHING:
@@ -380,6 +412,8 @@ class ChatScreen(Writing, Keyed):
             return [*self.find_entries(), compact, jump]
         if self.dock.has_keys:
             return [footer.Entry("Tab", "write", "screen.write"), compact, jump, stop, more, palette]
+        if self.transcript.result is not None and self.results.current is not None:
+            return [*self.results.entries(), compact, jump, footer.Entry("Esc", "write", "screen.write")]
         waits = [footer.Entry("Tab", "answer", "screen.act('card')", rank=0)] if self.dock.waiting else []
         if self.session is not None and self.session.active:
             return [*waits, stop, compact, jump, inspect, keys, palette]

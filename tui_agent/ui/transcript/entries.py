@@ -17,6 +17,7 @@ from tui_agent.messages.blocks import result_text
 if TYPE_CHECKING:
     from tui_agent.ui.transcript.stream import Splitter
 
+Level = Literal["info", "warning", "error"]
 State = Literal["writing", "waiting", "running", "asks", "ok", "error", "denied", "cancelled", "interrupted"]
 """Where a tool call is. `writing`: the model still writes it; `waiting`: its turn has not come; `asks`: it waits for
 a person; `interrupted`: it never came to a result."""
@@ -167,14 +168,15 @@ class Note(Entry, eq=False):
     """A line the program says."""
 
     text: str
-    level: Literal["info", "warning", "error"] = "info"
+    level: Level = "info"
 
 
 class Failure(Entry, eq=False):
-    """What went wrong, and the ways out."""
+    """What went wrong, or was not done, and the ways out."""
 
     text: str
     ways: Sequence[str] = ()
+    level: Level = "error"
 
 
 class Retry(Entry, eq=False):
@@ -197,6 +199,31 @@ class Aside(Entry, eq=False):
     @property
     def foldable(self) -> bool:
         return bool(self.text)
+
+
+class Result(Aside, eq=False):
+    """What the program did to the context by itself or when it was asked, and what can be done about it.
+
+    Its line says `label` and `figures`. `facts` stand below it while it is open or `waits` for a person, each with how
+    grave it is; so do `choices` (a letter and words each), which act on `of`: the backup that a compaction made, or the
+    record of an elision. `text` is shown when it is opened, as Markdown if it is a `summary`.
+    """
+
+    figures: str = ""
+    facts: Sequence[tuple[str, Level]] = ()
+    choices: Sequence[tuple[str, str]] = ()
+    of: str = ""
+    waits: bool = False
+    summary: Splitter | None = None
+
+    @property
+    def shows_facts(self) -> bool:
+        """Is more of it shown than its line?"""
+        return self.waits or self.opened
+
+    @property
+    def foldable(self) -> bool:
+        return bool(self.text or self.facts)
 
 
 def _splitter() -> type[Splitter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -93,10 +93,16 @@ def _squeezed(text: str) -> str:
 
 
 class History:
-    """The messages of a session, read as entries a stretch at a time."""
+    """The messages of a session, read as entries a stretch at a time. `summary` makes the entry of a summary."""
 
-    def __init__(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        checkpoints: Sequence[Checkpoint],
+        summary: Callable[[Message], Entry] | None = None,
+    ) -> None:
         self._messages = messages
+        self._summary = summary
         self._turns = _Turns(checkpoints)
         self._named = len(messages)
         """The first message that was not asked for its name."""
@@ -174,6 +180,8 @@ class History:
             yield from _results(message, calls)
         elif message.origin == "command":
             yield _own_command(message)
+        elif message.origin == "summary" and self._summary is not None:
+            yield self._summary(message)
         elif message.origin is not None:
             yield Aside(ORIGINS.get(message.origin, message.origin), plain(message.content))
         else:

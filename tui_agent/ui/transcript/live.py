@@ -144,12 +144,26 @@ class Live:
                 self._model = event.model
                 for text in event.repaired:
                     self._shown.put(Note(text, "warning"))
+            case (
+                events.CompactionStarted()
+                | events.CompactionFailed()
+                | events.CompactionSkipped()
+                | events.CompactionHeld()
+                | events.MicroCompacted()
+            ):
+                self._compaction(event)
             case events.ModelChanged(model):
                 if model != self._model:  # else its window came to be known
                     self._shown.put(Note(f"The next turn asks {model}."))
                 self._model = model
             case _:
                 pass
+
+    def _compaction(self, event: events.Event) -> None:
+        from tui_agent.ui.transcript import compacted  # not needed before the first frame
+
+        if (entry := compacted.told(event)) is not None:
+            self._shown.put(entry)
 
     # --- words that were queued and are delivered inside a turn
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.content import Content
 from textual.style import Style
 
@@ -22,6 +23,7 @@ from tui_agent.ui.transcript.entries import (
     Failure,
     Mark,
     Note,
+    Result,
     Retry,
     Thinking,
     ToolCall,
@@ -59,6 +61,8 @@ _NARROW = 50
 _COLUMNS = ((72, 18), (_NARROW, 12), (0, 8))
 """From how many cells on a call's summary has how many. One width for all calls keeps their lines in columns."""
 _TIME = 8
+_FACTS = {"info": "", "warning": "bold $text-warning", "error": "bold $text-error"}
+"""How grave the facts of a result look."""
 _LEVELS = {"info": ".transcript--dim", "warning": ".transcript--warning", "error": ".transcript--error"}
 
 
@@ -85,6 +89,8 @@ class Parts:
                 style = ".transcript--thinking"
                 text = pages(entry.text, style=style, section=1) if entry.opened else ()
                 return [self._fold(entry), *text]
+            case Result():
+                return [self._fold(entry), *self._result(entry)]
             case Aside():
                 return [self._fold(entry), *(pages(entry.text, section=1) if entry.opened else ())]
             case Mark():
@@ -93,7 +99,8 @@ class Parts:
                 sign = "" if entry.level == "info" else "!"
                 return self._said(entry.text, (), _LEVELS[entry.level], sign, section=0)
             case Failure():
-                return self._said(entry.text, entry.ways, ".transcript--error", "!", section=0)
+                sign = "" if entry.level == "info" else "!"
+                return self._said(entry.text, entry.ways, _LEVELS[entry.level], sign, section=0)
             case Retry():
                 style = ".transcript--dim" if entry.over else ".transcript--busy"
                 return self._said(retry_words(entry), (), style, "!", section=0)
@@ -207,12 +214,42 @@ class Parts:
             figures += literal(f" {'' if seconds is None else short_time(seconds):>{_TIME}}")
         return Content.styled(f"{word:<9}", style) + figures.stylize(".transcript--dim")
 
+    def _result(self, entry: Result) -> Iterator[Part]:
+        """What stands below a result's line: facts, answers, and when it is open its text."""
+        bar = self._glyphs.bar
+        if entry.shows_facts:
+            at = 0
+            for fact, level in entry.facts:
+                sign = Content.styled("" if level == "info" else "!", _LEVELS[level])
+                yield from pages(fact, style=_FACTS[level], sign=sign, bar=bar, section=2, start=at)
+                at += len(plain_text(fact)) + 1
+            if entry.choices:
+                yield Part(lambda width: [self._choices(entry, bar)])
+        if not entry.opened or not entry.text:
+            return
+        if entry.summary is None:
+            yield from pages(entry.text, style=".transcript--output", bar=bar, section=1)
+        else:
+            yield from map(_below, map(self._chunk, entry.summary.chunks))
+
+    def _choices(self, entry: Result, bar: str) -> Line:
+        """The answers, each to be clicked."""
+        parts = []
+        for letter, words in entry.choices:
+            text = Content.assemble((f"[{letter}]", "bold $text-accent"), " ", one_line(words, 40))
+            parts.append(text.stylize(Style.from_meta({"answer": letter})))
+        if entry.waits:
+            parts.append(Content.styled("Tab or click to answer", ".transcript--dim"))
+        before = Content.styled(f"{bar} ", ".transcript--dim")
+        return Line(Content("  ").join(parts), before, before)
+
     def _fold(self, entry: Thinking | Aside) -> Part:
         """A line that opens to more."""
 
         def make(width: int) -> list[Line]:
             label, rest = fold_words(entry)
-            head = literal(label, ".transcript--tool") + literal(rest, ".transcript--dim")
+            dim = "" if isinstance(entry, Result) else ".transcript--dim"
+            head = literal(label, ".transcript--tool") + literal(rest, dim)
             cut = _cut(head, max(_LEAST_ROOM, min(width, PROSE)), self._glyphs.more)
             origin = self._head_origin(cut.plain, label + rest)
             return [Line(cut, sign=self._sign(entry), fold=True, origin=origin)]
@@ -247,6 +284,18 @@ class Parts:
             lines.append(Line(content, bullet, Content("  "), origin=line_origin(1, at, way, content.plain)))
             at += len(way) + 1
         return [*parts, Part(lambda width: lines, beyond(ways), len(lines) - 1)] if lines else parts
+
+
+def _below(part: Part) -> Part:
+    """Text whose source is section 0 as that of something that folds, whose line is section 0."""
+
+    def make(width: int) -> list[Line]:
+        return [
+            line if line.origin is None else replace(line, origin=line.origin._replace(section=1))
+            for line in part.make(width)
+        ]
+
+    return Part(make, part.beyond, part.breaks, None if part.section is None else 1, part.stop)
 
 
 def _answerable(way: Content) -> Content:

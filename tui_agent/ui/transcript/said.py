@@ -18,6 +18,7 @@ from tui_agent.ui.transcript.entries import (
     Failure,
     Mark,
     Note,
+    Result,
     Retry,
     Thinking,
     ToolCall,
@@ -55,7 +56,8 @@ def sections(entry: Entry) -> tuple[str, ...]:
     """The source of an entry, in sections: the places of a selection are offsets in one of them.
 
     Of what folds, section 0 is its line. Of a call, 1 is its argument, 2 its diff, 3 its output, 4 the call with all
-    arguments; of thinking and of what stands aside, 1 is the text; of a failure, 1 are the ways out.
+    arguments; of thinking and of what stands aside, 1 is the text, of a result 2 are its facts; of a failure, 1 are
+    the ways out.
     """
     match entry:
         case Answer():
@@ -68,7 +70,8 @@ def sections(entry: Entry) -> tuple[str, ...]:
             texts = (entry.title, entry.diff, entry.text, entry.written)
             return line, *map(plain_text, texts)
         case Thinking() | Aside():
-            return "".join(fold_words(entry)), plain_text(entry.text)
+            facts = ("\n".join(fact for fact, _ in entry.facts),) if isinstance(entry, Result) else ()
+            return "".join(fold_words(entry)), plain_text(entry.text), *facts
         case Failure():
             return plain_text(entry.text.strip() or "no reason given"), "\n".join(way_lines(entry.ways))
         case Note():
@@ -93,7 +96,8 @@ def copied_sections(entry: Entry) -> tuple[int, ...]:
             text = (3,) if entry.shows_text else ()
             return (0, *argument, *diff, *text) if entry.opened else (0,)
         case Thinking() | Aside():
-            return (0, 1) if entry.opened and entry.text else (0,)
+            facts = (2,) if isinstance(entry, Result) and entry.shows_facts and entry.facts else ()
+            return (0, *facts, 1) if entry.opened and entry.text else (0, *facts)
         case Failure():
             return (0, 1) if entry.ways else (0,)
         case Mark():
@@ -123,7 +127,9 @@ def fold_words(entry: Thinking | Aside) -> tuple[str, str]:
             else ""
         )
         rest = "".join(f"  {words}" for words in (size, time) if words)
-    if entry.text and not entry.opened:
+    if isinstance(entry, Result):
+        rest = f"  {one_line(entry.figures)}" if entry.figures else ""
+    elif entry.text and not entry.opened:
         rest += "  " + one_line(" ".join(entry.text[:TITLE_CHARACTERS].split()))
     return one_line(label, 60), rest
 

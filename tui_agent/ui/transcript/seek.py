@@ -181,7 +181,7 @@ class Seeking(Sheet):
                     return entry
             return next((e for e in held if isinstance(e, Aside) and plain_text(e.text) == piece.text), None)
         kind = kinds[piece.kind]
-        alike = [entry for entry in held if type(entry) is kind]
+        alike = [entry for entry in held if isinstance(entry, kind)]
         # an answer of blanks alone is not shown
         before = [
             p

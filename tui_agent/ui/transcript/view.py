@@ -1,8 +1,8 @@
 """The transcript: one widget over everything that was said and done, whatever its length.
 
-It takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `WayChosen`, `WaysWanted`, `LinkChosen`
-and `NewLines`. Blocks fold and open by a click, or by Enter and Space under the cursor, which moves with up, down, `[`
-and `]`.
+It takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `WayChosen`, `WaysWanted`, `AnswerChosen`,
+`LinkChosen` and `NewLines`. Blocks fold and open by a click, or by Enter and Space under the cursor, which moves with
+up, down, `[` and `]`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 from tui_agent.ui.themes import UNICODE, Glyphs
 from tui_agent.ui.transcript import code
-from tui_agent.ui.transcript.entries import Entry, Failure, Gap, Mark, Note, ToolCall
+from tui_agent.ui.transcript.entries import Entry, Failure, Gap, Mark, Note, Result, ToolCall
 from tui_agent.ui.transcript.history import History
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.live import Live
@@ -119,6 +119,14 @@ class Transcript(Selecting, Sparing):
             super().__init__()
             self.ways = ways
 
+    class AnswerChosen(Message):
+        """A letter of what can be done about a result was clicked."""
+
+        def __init__(self, result: Result, letter: str) -> None:
+            super().__init__()
+            self.result = result
+            self.letter = letter
+
     class LinkChosen(Message):
         """A link to the web was clicked. `target` is its address, safe to hand to a browser or a terminal."""
 
@@ -145,10 +153,18 @@ class Transcript(Selecting, Sparing):
     # --- what is shown
 
     def load(
-        self, history: Sequence[Said], checkpoints: Sequence[Checkpoint], *, notes: Sequence[str] = ()
+        self,
+        history: Sequence[Said],
+        checkpoints: Sequence[Checkpoint],
+        *,
+        notes: Sequence[str] = (),
+        summary: Callable[[Said], Entry] | None = None,
     ) -> None:
-        """Show a history from its end. Nothing of it is read before it is needed; `notes` are lines after it."""
-        self._history = History(history, checkpoints)
+        """Show a history from its end. Nothing of it is read before it is needed; `notes` are lines after it.
+
+        `summary` makes the entry of a summary in it.
+        """
+        self._history = History(history, checkpoints, summary)
         self._live = Live(self, monotonic)
         self._cursor = None
         self._forget_selection()
@@ -175,12 +191,40 @@ class Transcript(Selecting, Sparing):
         """The calls that run now, and commands of the person's own."""
         return self._live.running
 
+    @property
+    def result(self) -> Result | None:
+        """The result under the cursor, while the keys come here."""
+        # not `has_focus`, which is told later: the next key may already be meant for somebody else
+        mine = self.is_attached and self.screen.focused is self
+        entry = self._cursor.entry if mine and self._cursor is not None else None
+        return entry if isinstance(entry, Result) else None
+
+    @property
+    def waiting(self) -> Result | None:
+        """The newest result that waits for a person."""
+        results = (p.entry for p in self._sheet.newest(_RECENT) if isinstance(p.entry, Result))
+        return next((result for result in results if result.waits), None)
+
+    def go_to_result(self, result: Result) -> None:
+        """Put the cursor on a result and bring it into view."""
+        self.flush()
+        placed = self._sheet.find(result)
+        if placed is not None:
+            self._cursor = placed
+            self._reveal()
+            self.refresh()
+
     def find_call(self, call: str) -> ToolCall | None:
         """The newest entry of a call."""
         for placed in self._sheet.newest(_RECENT):
             if isinstance(placed.entry, ToolCall) and placed.entry.call == call:
                 return placed.entry
         return None
+
+    def _held(self) -> Iterator[Placed]:
+        yield from super()._held()
+        yield from (placed for placed in (self._cursor, self._toggled) if placed is not None)
+        yield from filter(None, map(self._sheet.find, self._live.open))
 
     def drop(self, entry: Entry) -> None:
         """Take an entry out."""
@@ -218,11 +262,6 @@ class Transcript(Selecting, Sparing):
 
     def _start_warming(self) -> None:
         self.run_worker(self._warm, thread=True, name="transcript colours", exit_on_error=False)
-
-    def _held(self) -> Iterator[Placed]:
-        yield from super()._held()
-        yield from (placed for placed in (self._cursor, self._toggled) if placed is not None)
-        yield from filter(None, map(self._sheet.find, self._live.open))
 
     def _warm(self) -> None:
         code.warm()
@@ -350,7 +389,10 @@ class Transcript(Selecting, Sparing):
             return
         self._toggled = None
         target, way = event.style.meta.get("link"), event.style.meta.get("way")
-        if isinstance(target, str):
+        answer, entry = event.style.meta.get("answer"), placed.entry
+        if isinstance(answer, str) and isinstance(entry, Result):
+            self.post_message(self.AnswerChosen(entry, answer))
+        elif isinstance(target, str):
             self.post_message(self.LinkChosen(target))
         elif isinstance(way, str):
             self.post_message(self.WayChosen(way))

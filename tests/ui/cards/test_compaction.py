@@ -1,0 +1,433 @@
+"""The card of a compaction in the chat, and the one on which a summary is read before it takes effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from msgspec.structs import replace
+
+from tests.ui.fake import FakeSession, conversation
+from tests.ui.stage import Stage, stage
+from tui_agent import events as said
+from tui_agent.messages.blocks import text_block
+from tui_agent.ui.cards.compaction import ReviewCard
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+SUMMARY = """## Goal and current request
+
+Add a `--json` flag to the report command.
+
+## Done
+
+- `report.py` prints rows as JSON
+"""
+
+DONE = said.CompactionCompleted(
+    trigger="auto",
+    strategy="summary",
+    before=150_212,
+    after=41_300,
+    seconds=12.4,
+    backup="context_3.jsonl",
+    summary="s1",
+    text=SUMMARY,
+    replaced=34,
+    kept=("the last 2 messages", "1 pinned message"),
+    input=149_800,
+    output=1_204,
+    cache_read=140_000,
+    cost=0.043,
+)
+STARTED = said.CompactionStarted("auto", "summary", 150_212, "exact", 200_000, 150_000)
+
+
+def rewritten(session: FakeSession, op: str = "compaction", backup: str = "context_3.jsonl") -> None:
+    """The log is what it is after a compaction: a summary, and the last two messages."""
+    context = session.context
+    tail = list(context.history[-2:])
+    context.history = [
+        replace(
+            tail[0], role="user", origin="summary", id="s1", content=[text_block(f"<summary>\n{SUMMARY}")]
+        ),
+        *tail,
+    ]
+    context.records, context._checkpoints = context.records[:2], []
+    context.line({"role": "user", "origin": "summary", "id": "s1", "content": SUMMARY})
+    context.line({"role": "_compaction", "op": op, "backup": backup, "summary": "s1"})
+    context.head = SimpleNamespace(
+        index=len(context.records) - 1, op=op, backup=backup, figures={"summary": "s1", "before": 150_212}
+    )
+    context.can_undo = True
+    session.emit(said.Rotated(op, backup, len(context.records)))
+
+
+async def compacted(made: Stage, done: said.CompactionCompleted = DONE) -> None:
+    """A compaction begins and comes into force."""
+    made.session.emit(STARTED)
+    rewritten(made.session)
+    made.session.emit(done)
+    await made.until(lambda: "[k] keep more" in made.text, "the card")
+
+
+def _place(made: Stage, words: str) -> tuple[int, int]:
+    row = next(number for number, line in enumerate(made.lines) if words in line)
+    return made.lines[row].index(words) + 1, row
+
+
+async def test_the_card_says_what_became_of_what_and_takes_no_focus(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("half a")
+        await compacted(made)
+        await made.type(" thought uek")
+        for words in (
+            "compacted  150,212 -> ~41,300 tokens, 73% less",
+            "word for word: the last 2 messages; 1 pinned message",
+            "went into the summary: 34 messages, whole in context_3.jsonl",
+            "because the window filled up, 12 s, $0.04",
+            "149,800 tokens read",
+            "(140,000 from the cache), 1,204 written",
+            "[u] undo  [e] edit the summary  [k] keep more  Tab or click to answer",
+        ):
+            assert words in made.text, made.text
+        assert made.app.focused is made.chat.composer
+        assert made.chat.composer.text == "half a thought uek"
+        assert made.session.performed == []
+
+
+async def test_what_the_log_says_otherwise_stands_first(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made, replace(DONE, doubts=("it says that pytest passes; exit code 1",), lost=2))
+        lines = made.lines
+        doubt = next(
+            at for at, line in enumerate(lines) if "the log says otherwise: it says that pytest" in line
+        )
+        assert "compacted" in lines[doubt - 1] and lines[doubt].lstrip().startswith("!")
+        assert "2 marks are gone" in made.text
+
+
+@pytest.mark.parametrize("first", ["rotated", "completed"])
+async def test_the_card_outlives_that_the_history_is_read_anew(first: str, tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        if first == "completed":
+            made.session.emit(STARTED, DONE)
+            rewritten(made.session)
+        else:
+            await compacted(made)
+        await made.until(lambda: "[k] keep more" in made.text, "the card")
+        assert made.text.count("[k] keep more") == 1
+        assert "summary of what came before" in made.text
+
+
+@pytest.mark.parametrize("way", ["tab", "ctrl+x a", "f7", "click"])
+@pytest.mark.parametrize(
+    ("letter", "asked"), [("u", ("undo",)), ("k", ("keepmore",))], ids=["undo", "keep more"]
+)
+async def test_its_letters_act_where_a_person_went_to_it(
+    way: str, letter: str, asked: tuple[str, ...], tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made)
+        if way == "click":
+            words = {"u": "[u] undo", "k": "[k] keep more"}[letter]
+            await made.pilot.click(offset=_place(made, words))
+        else:
+            await made.press(*way.split())
+            await made.until(lambda: made.chat.transcript.result is not None, "the keys")
+            await made.press(letter)
+        await made.until(lambda: made.session.performed == [asked], "what was asked")
+
+
+@pytest.mark.usefixtures("typist")
+async def test_a_letter_followed_by_another_is_words(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made)
+        await made.press("tab")
+        await made.until(lambda: made.chat.transcript.result is not None, "the keys")
+        await made.type("under the table")
+        await made.until(lambda: made.chat.composer.text == "under the table", "the words")
+        assert made.app.focused is made.chat.composer and made.session.performed == []
+
+
+async def test_esc_leaves_it_for_later_and_stops_nothing(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made)
+        made.session.begin("go on")
+        await made.settle()
+        made.session.emit(STARTED)
+        rewritten(made.session, backup="context_4.jsonl")
+        made.session.emit(replace(DONE, backup="context_4.jsonl"))
+        await made.until(lambda: "context_4.jsonl" in made.text, "the card")
+        await made.press("tab")
+        await made.until(lambda: made.chat.transcript.result is not None, "the keys")
+        await made.press("escape")
+        assert made.app.focused is made.chat.composer and made.session.cancels == 0
+        await made.press("escape")
+        await made.until(lambda: made.session.cancels == 1, "the stop")
+
+
+async def test_the_next_turn_makes_it_a_line_that_opens_again(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made)
+        made.session.begin("go on")
+        made.session.end()
+        await made.until(lambda: "[k] keep more" not in made.text, "the line")
+        assert "compacted  150,212 -> ~41,300 tokens" in made.text
+        await made.pilot.click(offset=_place(made, "compacted  150,212"))
+        await made.until(lambda: "[k] keep more" in made.text, "all of it")
+        assert "report.py prints rows as JSON" in made.text, "the summary, as Markdown"
+        assert "Tab or click" not in made.text
+
+
+async def test_enter_on_the_card_shows_the_summary(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await compacted(made)
+        assert "Goal and current request" not in made.text
+        await made.press("tab")
+        await made.until(lambda: made.chat.transcript.result is not None, "the keys")
+        await made.press("enter")
+        await made.until(lambda: "Goal and current request" in made.text, "the summary")
+
+
+async def test_the_footer_and_the_help_name_its_letters(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made)
+        await made.press("tab")
+        await made.until(lambda: "u undo" in made.lines[-1], "the footer")
+        assert "k keep more" in made.lines[-1] and "jump back" in made.lines[-1]
+        await made.press("f1")
+        await made.until(lambda: "Here: the card in the chat" in made.text, "the help")
+
+
+def _later(session: FakeSession) -> None:
+    session.context.mark_turn("and now the tests")
+    session.context.say("user", text_block("and now the tests"))
+
+
+@pytest.mark.parametrize(
+    ("downs", "asked"),
+    [(1, [("undo", "later")]), (2, [("undo",)]), (3, [])],
+    ids=["with", "without", "leave"],
+)
+@pytest.mark.parametrize("way", ["card", "ctrl+x u"])
+async def test_undo_asks_what_becomes_of_what_was_said_since(
+    way: str, downs: int, asked: list[tuple[str, ...]], tmp_path: Path
+) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await compacted(made)
+        _later(made.session)
+        if way == "card":
+            await made.pilot.click(offset=_place(made, "[u] undo"))
+        else:
+            await made.press("ctrl+x", "u")
+        await made.until(lambda: made.chat.dock.card is not None, "the question")
+        assert "1 turn was said since" in made.text and made.session.performed == []
+        await made.press(*["down"] * downs, "enter")
+        await made.until(lambda: made.chat.dock.card is None, "the answer")
+        assert made.session.performed == asked
+
+
+async def test_the_summary_is_written_anew_and_put_in_force(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await compacted(made)
+        await made.press("tab")
+        await made.until(lambda: made.chat.transcript.result is not None, "the keys")
+        await made.press("e")
+        await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line")
+        card = made.chat.dock.card
+        assert isinstance(card, ReviewCard) and card.words == SUMMARY.rstrip("\n")
+        await made.type(" and more")
+        await made.press("enter")
+        await made.until(lambda: "as edited by you" in made.text, "the summary")
+        await made.press("a")
+        await made.until(lambda: made.session.performed != [], "what was asked")
+        assert made.session.performed == [("summary", SUMMARY.rstrip("\n") + " and more")]
+
+
+async def test_old_items_come_back_together(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        items = ("read_file src/report.py, 2,061 characters", "bash pnpm test, 9,120 characters")
+        made.session.emit(said.MicroCompacted("e9", items, 101_000, 80_100, "20,900 tokens saved, 3 turns"))
+        await made.until(
+            lambda: "shortened  2 old items  ~101,000 -> ~80,100 tokens" in made.text, "the line"
+        )
+        assert "[b]" not in made.text
+        await made.pilot.click(offset=_place(made, "shortened"))
+        await made.press("ctrl+end")
+        await made.until(lambda: "[b] bring back" in made.text, "all of it")
+        assert "bash pnpm test, 9,120 characters" in made.text and "20,900 tokens saved" in made.text
+        await made.pilot.click(offset=_place(made, "[b] bring back"))
+        await made.until(lambda: made.session.performed == [("unelide", "e9")], "what was asked")
+        await made.until(lambda: "[b] bring back" not in made.text, "it is answered")
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            said.CompactionFailed("auto", "summary", "the model is overloaded", 31.0, ("wait (/compact)",)),
+            (
+                "Compaction failed after 31 s: the model is overloaded.",
+                "wait (/compact)",
+                "The history is as it",
+            ),
+        ),
+        (
+            said.CompactionSkipped("auto", "hook", "not before the tests are green"),
+            ("Not compacted: not before the tests are green", "(/settings)"),
+        ),
+        (said.CompactionSkipped("manual", "short", ""), ("Not compacted: there is too little",)),
+        (said.CompactionSkipped("auto", "floor", ""), ("the system prompt and the tools alone", "(/model)")),
+        (said.CompactionHeld(True), ("Nothing is compacted by itself now",)),
+    ],
+    ids=["failed", "hook", "short", "floor", "held"],
+)
+async def test_why_there_is_none_is_said_with_the_ways_out(
+    event: said.Event, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        made.session.emit(*(() if isinstance(event, said.CompactionHeld) else (STARTED,)), event)
+        await made.until(lambda: words[0] in made.text, "the line")
+        assert all(word in made.text for word in words), made.text
+        assert "compacting" not in made.lines[0]
+
+
+async def test_a_way_out_of_it_is_a_click(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        made.session.emit(said.CompactionSkipped("auto", "held", ""))
+        await made.until(lambda: "compact now (/compact)" in made.text, "the line")
+        await made.pilot.click(offset=_place(made, "(/compact)"))
+        await made.until(lambda: made.session.performed == [("compact",)], "what was asked")
+
+
+# --- while it runs
+
+
+async def test_while_it_runs_the_stage_is_shown_and_words_are_queued(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.press("f5")
+        await made.until(lambda: "compacting" in made.lines[0], "the status line")
+        made.session.emit(said.CompactionStage("summarising (2 of 5)"))
+        await made.until(lambda: "summarising (2 of 5)" in made.lines[0], "the stage")
+        await made.type("then this")
+        assert made.chat.composer.text == "then this"
+        made.session.emit(said.QueueChanged((said.QueuedPrompt("p1", "then this", "turn"),)))
+        await made.until(lambda: "waits, when the summary is there: then this" in made.text, "the queue")
+        made.session.emit(said.CompactionSkipped("manual", "cancelled", ""))
+        await made.until(lambda: "ready" in made.lines[0], "the end")
+
+
+async def test_words_behind_the_command_are_what_it_is_to_dwell_on(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("/compact focus on the tests")
+        await made.press("enter")
+        await made.until(lambda: made.session.performed == [("compact", "focus", "on", "the", "tests")])
+        await made.until(lambda: "It is to dwell on: focus on the tests" in made.text, "the line")
+
+
+async def test_one_made_ahead_of_time_is_no_line_before_it_is_in_force(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        made.session.emit(replace(STARTED, trigger="ahead"))
+        await made.until(lambda: "preparing a summary" in made.lines[0], "the status line")
+        assert "Compacting" not in made.text
+
+
+# --- after the program was opened again
+
+
+def _resumed(session: FakeSession) -> None:
+    conversation(session.context)
+    rewritten(session)
+    session.context.head.figures = {
+        "summary": "s1",
+        "before": 150_212,
+        "after": 41_300,
+        "replaced": 34,
+        "kept": ["the last 2 messages"],
+        "seconds": 12.4,
+        "trigger": "auto",
+    }
+
+
+async def test_after_it_was_opened_again_the_summary_has_its_figures(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36), prepare=_resumed) as made:
+        line = "summary of what came before  ~150,212 -> ~41,300 tokens"
+        assert line in made.text
+        await made.pilot.click(offset=_place(made, "summary of what"))
+        await made.until(lambda: "Goal and current request" in made.text, "the summary")
+        assert "went into the summary: 34 messages" in made.text
+        await made.pilot.click(offset=_place(made, "[k] keep more"))
+        await made.until(lambda: made.session.performed == [("keepmore",)], "what was asked")
+
+
+# --- the review
+
+
+REVIEW = said.Question(
+    id="q1", kind="review", title="put this summary in force?", body="for 34 messages", editable=SUMMARY
+)
+
+
+async def _review(made: Stage) -> ReviewCard:
+    made.session.emit(said.Asked(REVIEW))
+    await made.until(lambda: made.chat.dock.has_keys, "the card")
+    card = made.chat.dock.card
+    assert isinstance(card, ReviewCard)
+    return card
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (("a",), said.Answer("once")),
+        (("r",), said.Answer("no")),
+        (("n",), said.Answer("no")),
+        (("N",), said.Answer("no")),
+    ],
+)
+async def test_a_review_is_accepted_or_discarded(
+    keys: tuple[str, ...], answer: said.Answer, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        await _review(made)
+        assert "[a] accept  [e] edit  [r] discard" in made.text and "for 34 messages" in made.text
+        await made.press(*keys)
+        await made.until(lambda: made.session.answers == [("q1", answer)], "the answer")
+
+
+async def test_a_review_is_edited_first(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await _review(made)
+        await made.press("e")
+        await made.type("x")
+        await made.press("enter")
+        await made.until(lambda: "as edited by you" in made.text)
+        await made.press("a")
+        await made.until(lambda: made.session.answers != [], "the answer")
+        assert made.session.answers == [("q1", said.Answer("once", edited=SUMMARY + "x"))]
+
+
+async def test_words_typed_at_a_review_say_why_it_is_discarded(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await _review(made)
+        await made.type("no, the tests fail")
+        await made.press("enter")
+        await made.until(lambda: made.session.answers != [], "the answer")
+        assert made.session.answers == [("q1", said.Answer("no", note="no, the tests fail"))]
+
+
+async def test_all_of_a_long_summary_can_be_read(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        text = "\n".join(f"- fact {number}" for number in range(60))
+        made.session.emit(said.Asked(replace(REVIEW, editable=text)))
+        await made.until(lambda: made.chat.dock.has_keys, "the card")
+        assert "fact 0" in made.text and "more lines below" in made.text
+        for _ in range(30):
+            if "fact 59" in made.text:
+                break
+            await made.press("space")
+            await made.settle()
+        assert "fact 59" in made.text
+        assert made.session.answers == []
