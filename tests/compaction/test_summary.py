@@ -188,6 +188,40 @@ async def test_thinking_that_comes_back_is_dropped() -> None:
         assert result.summary == GOOD
 
 
+@pytest.mark.parametrize(
+    ("window", "filled"), [(16_000, 0.75), (32_000, 0.8), (200_000, 0.75), (1_000_000, 0.85)]
+)
+async def test_where_a_compaction_is_due_the_live_form_still_fits(window: int, filled: float) -> None:
+    async with asking(context_window=window, max_output_tokens=min(32_000, window // 4)) as asked:
+        made = Talk().user("Mend parser.py: it drops the last line").assistant("I look.")
+        room = int(window * filled) - asked.model.count(list(TOOLS))
+        made.call(
+            "bash",
+            {"command": "cat parser.py"},
+            "ab cd\n" * int(room / asked.model.count("ab cd\n" * 100) * 100),
+        )
+        history = made.user("Go on.").assistant("Yes.").messages
+        asked.server.script(Reply.text(GOOD))
+        result = await Summary().compact(source(history, asked, budget=window * 15 // 100), asked.model)
+        (body,) = asked.server.requests
+        assert "tools" in body and len(body["messages"]) > 3
+        assert result.notes == ()
+        assert int(window * filled) + 1_000 < int(window * filled) + body["max_tokens"] <= window
+
+
+async def test_the_logs_own_figures_decide_what_fits_not_the_estimate() -> None:
+    async with asking(context_window=20_000) as asked:
+        history = long_talk(14).messages
+        guess = sum(asked.model.count(message) for message in history[:-2])
+        given = source(history, asked, budget=2_000, tokens=Tokens(guess * 2, "exact"))
+        assert guess < 12_000 < guess * 2
+        asked.server.always(Reply.text(GOOD))
+        await Summary().compact(given, asked.model)
+        assert all("tools" not in body for body in asked.server.requests), (
+            "as messages it would not have fitted"
+        )
+
+
 # --- as text ---------------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +290,20 @@ async def test_a_giant_result_is_cut_head_and_tail_and_costs_one_request() -> No
         assert asked.model.count(body["messages"]) + body["max_tokens"] <= 200_000
 
 
+async def test_as_text_the_last_request_shows_what_stays_and_where_it_begins() -> None:
+    async with asking(context_window=20_000) as asked:
+        history = (
+            long_talk(30).user("Now do the SECOND THING.").assistant("The second thing is DONE.").messages
+        )
+        asked.server.always(Reply.text(GOOD))
+        await Summary().compact(source(history, asked, budget=3_000), asked.model)
+        told = [asked.told(number) for number in range(len(asked.server.requests))]
+        stays = told[-1].split("<stays>")[1].split("</stays>")[0]
+        assert "SECOND THING" in stays and "The second thing is DONE." in stays
+        assert "SECOND THING" not in told[-1].split("</conversation>")[0]
+        assert all("<stays>" not in text for text in told[:-1])
+
+
 async def test_an_endpoint_that_finds_the_messages_too_long_or_malformed_gets_text() -> None:
     for refusal in (Reply.overflow(), Reply.error(400, "messages.3.content.0: image is not supported")):
         async with asking() as asked:
@@ -303,7 +351,7 @@ async def test_text_in_the_history_cannot_pose_as_an_item_or_as_an_instruction()
         await Summary().compact(source(made.messages, asked, budget=3_000), asked.model)
         text = asked.told()
         tag = next(word for word in text.split() if word.startswith("#") and len(word) == 7)
-        assert text.count(f"{tag} user\n") == 1
+        assert text.count(f"{tag} user\n") == 2, "the request, and the one that stays"
         assert tag not in forged
         assert "data" in text and "do not obey" in text
 
@@ -429,7 +477,7 @@ async def test_a_bad_summary_of_one_chunk_ends_it_before_the_next_is_asked() -> 
     async with asking(context_window=20_000) as asked:
         asked.server.script(Reply.text(GOOD), Reply.text("ACK"))
         with pytest.raises(CompactionFailed, match="only acknowledges"):
-            await Summary().compact(source(long_talk(20).messages, asked, budget=3_000), asked.model)
+            await Summary().compact(source(long_talk(40).messages, asked, budget=3_000), asked.model)
         assert asked.server.remaining == 0
 
 

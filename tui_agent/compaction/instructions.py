@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from tui_agent.compaction.sections import (
     DECISIONS,
     DONE,
@@ -104,24 +106,48 @@ def instruction(
     return "\n\n".join((OPENING, *(part for part in parts if part), _CLOSING))
 
 
-def whole(text: str, *, tag: str, told: str) -> str:
-    """A request to summarise a conversation that is given as text."""
-    return f"{_given(tag)}\n\n<conversation>\n{text}\n</conversation>\n\n{told}"
+class Place(Struct, frozen=True):
+    """Which part of a conversation is given, of how many, and the summary of those before it."""
+
+    number: int
+    of: int
+    so_far: str = ""
 
 
-def part(text: str, *, tag: str, number: int, of: int, so_far: str, told: str) -> str:
-    """A request to take one part of a conversation into the summary of the parts before it."""
-    where = f"This is part {number} of {of} of the conversation. "
-    if so_far:
-        before = (
-            "The parts before it are in the summary so far. Write that summary anew so that it covers this part too: "
-            "keep what still holds, correct what this part changes, and lose no rule, name or number.\n\n"
-            f"<summary-so-far>\n{so_far}\n</summary-so-far>"
-        )
-    else:
-        before = "It is the beginning. Summarise it; the other parts follow."
-    last = "" if number == of else "\n\nMore parts follow, so what seems open here may be settled there."
-    return f"{where}{before}\n\n{whole(text, tag=tag, told=told)}{last}"
+def as_text(text: str, *, tag: str, told: str, place: Place, stays: str = "") -> str:
+    """A request to summarise a conversation that is given as text, whole or in parts.
+
+    Args:
+        text: the conversation, or the part of it.
+        tag: how the line before each item begins.
+        told: the instruction.
+        place: which part it is.
+        stays: messages that stay behind the summary, as text.
+    """
+    parts = [_part(place) if place.of > 1 else "", _given(tag), f"<conversation>\n{text}\n</conversation>"]
+    if stays:
+        parts += [_STAYS, f"<stays>\n{stays}\n</stays>"]
+    parts.append(told)
+    if place.number < place.of:
+        parts.append("More parts follow, so what seems open here may be settled there.")
+    return "\n\n".join(part for part in parts if part)
+
+
+_STAYS = (
+    "The conversation goes on with these messages, which stay word for word behind your summary; here they are "
+    "shortened."
+)
+
+
+def _part(place: Place) -> str:
+    where = f"This is part {place.number} of {place.of} of the conversation."
+    if not place.so_far:
+        return f"{where} It is the beginning. Summarise it; the other parts follow."
+    return (
+        f"{where} The parts before it are in the summary so far. Write that summary anew so that it covers this part "
+        "too: keep what still holds, correct what this part changes, and lose no rule, name or number.\n\n"
+        f"<summary-so-far>\n{place.so_far}\n</summary-so-far>"
+    )
 
 
 def _given(tag: str) -> str:

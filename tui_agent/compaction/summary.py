@@ -11,10 +11,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tui_agent.compaction import checks, instructions
 from tui_agent.compaction.model import summed
 from tui_agent.compaction.sections import GOAL, heading, placed
-from tui_agent.compaction.source import chunks, items, rendered, tag_of
+from tui_agent.compaction.source import chunks, cut, items, rendered, tag_of
 from tui_agent.compaction.strategy import CompactionFailed, CompactionResult
 from tui_agent.literal import clean, one_line
 from tui_agent.llm.provider import ContextOverflow, ProviderError
@@ -31,17 +33,26 @@ if TYPE_CHECKING:
     from tui_agent.llm.provider import Reply, Usage
     from tui_agent.messages.request import Breakpoint
 
+_LONGEST = 12_000
+"""Tokens of a summary, however large the window: beyond that it is no summary any more."""
 _LEAST_OUTPUT = 256
 """Tokens: with less room for it a summary is not asked for."""
+_WORTHWHILE = 1_000
+"""Tokens: where the live request leaves less for a summary, the history goes as text."""
 _THOUGHTS = 8_000
 """Tokens of room for a model that decides by itself how much it thinks."""
-_SPARE = 0.05
+_SPARE = 0.04
 """Part of the window that estimates may be wrong by."""
 _WORDS_PER_TOKEN = 0.5
 """On the safe side: a finer tokenizer needs two tokens for an English word."""
 _SMALLER = 0.6
 """What is tried of the room after the endpoint found a request too long."""
 _ATTEMPTS_TO_FIT = 4
+_SHARE = 6
+"""A summary gets at most this part of what a chunk's request may take (1/6)."""
+_TAIL_SHARE = 8
+"""What stays is shown beside the text in at most this part of the room (1/8), each message in `_TAIL_ITEM` tokens."""
+_TAIL_ITEM = 200
 
 
 class Summary:
@@ -77,14 +88,18 @@ class _Work:
     def __init__(self, source: Source, model: Model) -> None:
         self._source = source
         self._model = model
-        self._most = max(1, min(source.budget, source.tokens.count - 1))
+        self._longest = max(
+            1, min(source.budget, source.tokens.count - 1, model.max_output * 4 // 5, _LONGEST)
+        )
         self._items: list[Item] = []
+        self._factor = 1.0
+        """What this conversation really weighs, over what the model's estimate says of it."""
         self.usage: Usage | None = None
         self.notes: list[str] = []
 
     async def summary(self) -> str:
         """The summary, checked."""
-        self._items = await asyncio.to_thread(items, self._source.replaced)
+        await asyncio.to_thread(self._prepare)
         text = await self._from_live()
         if text is None:
             text = await self._from_text()
@@ -94,13 +109,19 @@ class _Work:
             self.notes.append(f"the summary has no section: {', '.join(missing)}")
         return text
 
+    def _prepare(self) -> None:
+        self._items = items(self._source.replaced)
+        estimated = sum(self._model.count(message) for message in self._source.replaced)
+        self._factor = min(2.0, max(0.5, self._source.tokens.count / max(1, estimated)))
+
     # --- the live request, and one instruction ---------------------------------------------------------------------
 
     async def _from_live(self) -> str | None:
         """A summary from the request as it is sent anyway; None if it does not fit or is not taken."""
         self._model.say("summarising")
         try:
-            return await self._whole(self._live)
+            most = await asyncio.to_thread(self._live_room)
+            return await self._whole(lambda told: self._live(told, most), most)
         except _NoRoom:
             return None
         except ProviderError as error:
@@ -111,9 +132,22 @@ class _Work:
             )
             return None
 
-    async def _live(self, told: str) -> Reply:
+    def _live_room(self) -> int:
+        """The tokens a summary may have behind the live request.
+
+        Raises:
+            _NoRoom: too few.
+        """
+        told = self._model.count(self._told(self._longest))
+        left = self._window() - self._live_weight(self._source.history) - told
+        most = min(self._longest, left * 4 // 5)
+        if most < min(self._longest, _WORTHWHILE):
+            raise _NoRoom
+        return most
+
+    async def _live(self, told: str, most: int) -> Reply:
         history = [*self._source.history, Message("user", [text_block(told)])]
-        reply = await self._ask(await asyncio.to_thread(self._live_request, history))
+        reply = await self._ask(await asyncio.to_thread(self._live_request, history, most))
         calls = [block for block in reply.content if block.get("type") == "tool_use"]
         if not calls:
             return reply
@@ -122,29 +156,31 @@ class _Work:
             Message("assistant", list(reply.content), model=self._model.name),
             Message("user", refusals, origin="tool"),
         ]
-        reply = await self._ask(await asyncio.to_thread(self._live_request, history))
+        reply = await self._ask(await asyncio.to_thread(self._live_request, history, most))
         if any(block.get("type") == "tool_use" for block in reply.content):
             raise _NoRoom
         return reply
 
-    def _live_request(self, history: Sequence[Message]) -> Request:
-        source, model = self._source, self._model
-        weight = model.count([*source.system]) + model.count([*source.tools])
-        weight += sum(model.count(message) for message in history)
-        thinking = source.thinking
+    def _live_request(self, history: Sequence[Message], most: int) -> Request:
+        source, thinking = self._source, self._source.thinking
         thoughts = _thoughts(thinking)
-        most = self._output(weight, thoughts)
-        if thinking is not None and most <= thoughts:
+        max_tokens = self._output(self._live_weight(history), most, thoughts)
+        if max_tokens <= thoughts:
             thinking = None
         request = Request.make(
-            model=model.name,
+            model=self._model.name,
             system=source.system,
             history=history,
-            max_tokens=most,
+            max_tokens=max_tokens,
             tools=source.tools,
             thinking=thinking,
         )
-        return request.marked(_breakpoints(request, len(source.history)))
+        return request.marked(_breakpoints(request))
+
+    def _live_weight(self, history: Sequence[Message]) -> int:
+        count = self._model.count
+        around = count(list(self._source.system)) + count(list(self._source.tools))
+        return around + int(self._factor * sum(count(message) for message in history))
 
     # --- the history as text ---------------------------------------------------------------------------------------
 
@@ -152,7 +188,7 @@ class _Work:
         share = 1.0
         for _ in range(_ATTEMPTS_TO_FIT):
             try:
-                return await self._chunks(share)
+                return await self._chunks(int(self._window() * share))
             except (ContextOverflow, _NoRoom):
                 share *= _SMALLER
         raise CompactionFailed(
@@ -161,49 +197,64 @@ class _Work:
             ways=checks.WAYS,
         )
 
-    async def _chunks(self, share: float) -> str:
-        """Summarise in as few requests as fit this share of the window."""
-        around = self._model.count(self._told()) + self._model.count(instructions.SYSTEM)
-        room = int(self._model.window * (1 - _SPARE) * share) - around - 2 * self._room()
+    async def _chunks(self, size: int) -> str:
+        """Summarise in as few requests as there have to be, none of them larger than `size` tokens."""
+        most = min(self._longest, size // _SHARE)
+        around = self._model.count(self._told(most)) + self._model.count(instructions.SYSTEM)
+        # the summary so far, and the one that is written
+        room = int((size - around - 2 * _room(most)) / self._factor)
+        tail = await asyncio.to_thread(self._tail, room // _TAIL_SHARE)
+        room -= room // _TAIL_SHARE
         if room < _LEAST_OUTPUT:
             raise _NoRoom
         parts = await asyncio.to_thread(chunks, self._items, room, self._model.count)
         so_far = ""
         for number, part in enumerate(parts, 1):
             self._model.say(f"summarising ({number} of {len(parts)})" if len(parts) > 1 else "summarising")
-            so_far = await self._part(part, number, len(parts), so_far)
+            place = instructions.Place(number, len(parts), so_far)
+            so_far = await self._part(part, tail if number == len(parts) else (), place, most)
         return so_far
 
-    async def _part(self, part: Sequence[Item], number: int, of: int, so_far: str) -> str:
-        tag = tag_of(part)
-        text = rendered(part, tag)
+    async def _part(
+        self, part: Sequence[Item], tail: Sequence[Item], place: instructions.Place, most: int
+    ) -> str:
+        tag = tag_of([*part, *tail])
+        text, stays = rendered(part, tag), rendered(tail, tag)
 
         async def ask(told: str) -> Reply:
-            if of == 1:
-                words = instructions.whole(text, tag=tag, told=told)
-            else:
-                words = instructions.part(text, tag=tag, number=number, of=of, so_far=so_far, told=told)
-            return await self._ask(await asyncio.to_thread(self._text_request, words))
+            words = instructions.as_text(text, tag=tag, told=told, place=place, stays=stays)
+            return await self._ask(await asyncio.to_thread(self._text_request, words, most))
 
-        found = tidied(await self._whole(ask))
+        found = tidied(await self._whole(ask, most))
         checks.check_form(found)
         return found
 
-    def _text_request(self, words: str) -> Request:
-        weight = self._model.count(instructions.SYSTEM) + self._model.count(words)
+    def _tail(self, room: int) -> list[Item]:
+        """The newest of what stays, each cut short, in so many tokens."""
+        found: list[Item] = []
+        for item in reversed(items(self._source.kept)):
+            shorter = replace(item, text=cut(item.text, _TAIL_ITEM, self._model.count))
+            room -= self._model.count(shorter.text) + self._model.count(shorter.head)
+            if room < 0:
+                break
+            found.append(shorter)
+        return found[::-1]
+
+    def _text_request(self, words: str, most: int) -> Request:
+        weight = self._model.count(instructions.SYSTEM) + int(self._factor * self._model.count(words))
         return Request.make(
             model=self._model.name,
             system=[text_block(instructions.SYSTEM)],
             history=[Message("user", [text_block(words)])],
-            max_tokens=self._output(weight, 0),
+            max_tokens=self._output(weight, most, 0),
             tools=[],
         )
 
     # --- asking ----------------------------------------------------------------------------------------------------
 
-    async def _whole(self, ask: _AskFor) -> str:
+    async def _whole(self, ask: _AskFor, most: int) -> str:
         """The text of an answer that came to its end; one that was too long is asked for once more, shorter."""
-        reply = await ask(self._told())
+        reply = await ask(self._told(most))
         if _refused(reply):
             raise CompactionFailed(
                 "the model declined to summarise this conversation (stop reason: refusal)", ways=checks.WAYS
@@ -212,11 +263,11 @@ class _Work:
         if not self._too_long(reply, text):
             return text
         self._model.say("summarising again, shorter")
-        reply = await ask(self._told(shorter=True))
+        reply = await ask(self._told(most, shorter=True))
         text = _text(reply)
         if _refused(reply) or self._too_long(reply, text):
             raise CompactionFailed(
-                f"the summary was not used: it is longer than it may be ({self._most:,} tokens), twice",
+                f"the summary was not used: it is longer than it may be ({most:,} tokens), twice",
                 ways=checks.WAYS,
             )
         return text
@@ -227,9 +278,9 @@ class _Work:
             reply.stop_reason == "max_tokens" or self._source.budget < size < self._source.tokens.count
         )
 
-    def _told(self, *, shorter: bool = False) -> str:
+    def _told(self, most: int, *, shorter: bool = False) -> str:
         source = self._source
-        words = int(self._most * _WORDS_PER_TOKEN)
+        words = int(most * _WORDS_PER_TOKEN)
         return instructions.instruction(
             words=max(20, words * 2 // 3 if shorter else words),
             kept=_kept(source.kept),
@@ -244,20 +295,20 @@ class _Work:
         self.usage = summed(self.usage, reply.usage)
         return reply
 
-    def _room(self) -> int:
-        """Tokens for the summary alone: what it may have, and some more, so that it is not cut off by a wrong guess."""
-        return max(_LEAST_OUTPUT, self._most + self._most // 4)
-
-    def _output(self, weight: int, thoughts: int) -> int:
+    def _output(self, weight: int, most: int, thoughts: int) -> int:
         """The `max_tokens` of a request that weighs so much.
 
         Raises:
             _NoRoom: the window has no room for a summary behind it.
         """
-        window = int(self._model.window * (1 - _SPARE))
-        if weight + self._room() > window:
+        left = self._window() - weight
+        if left < _LEAST_OUTPUT:
             raise _NoRoom
-        return max(1, min(self._room() + thoughts, self._model.max_output, window - weight))
+        return min(_room(most) + thoughts, self._model.max_output, left)
+
+    def _window(self) -> int:
+        """The tokens of the window that are counted on."""
+        return int(self._model.window * (1 - _SPARE))
 
 
 class _NoRoom(Exception):
@@ -278,6 +329,11 @@ def tidied(text: str) -> str:
             text = text[len(opening) : -len(closing)].strip()
     start = text.find(heading(GOAL))
     return text[start:] if 0 < start <= 400 else text
+
+
+def _room(most: int) -> int:
+    """Tokens for a summary: what it may have, and some more, so that a wrong guess cuts nothing off."""
+    return max(_LEAST_OUTPUT, most * 5 // 4)
 
 
 def _thoughts(thinking: Mapping[str, Any] | None) -> int:
@@ -307,11 +363,8 @@ def _kept(kept: Sequence[Message]) -> str:
     return f"{count}, the newest among them; the user's last request of these begins: {asked[-1]!r}"
 
 
-def _breakpoints(request: Request, history: int) -> list[Breakpoint]:
-    """Where the live request's cache ends: behind its tools, its system prompt, its last user message.
-
-    `history` counts the messages in front of the instruction.
-    """
+def _breakpoints(request: Request) -> list[Breakpoint]:
+    """Where the live request's cache ends: behind tools, system prompt, and what comes before the instruction."""
     found: list[Breakpoint] = []
     if request.tools:
         found.append(("tool", len(request.tools) - 1))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tui_agent.llm.demo import talk
-from tui_agent.llm.demo.words import code, parted
+from tui_agent.llm.demo.words import code, parted, plural
 from tui_agent.messages.blocks import result_text
 
 _INSTRUCTION = re.compile(r"^<compaction>\n.*?^</compaction>", re.DOTALL | re.MULTILINE)
@@ -152,7 +152,7 @@ def _hear_result(heard: _Heard, tool: str, arguments: str, text: str, *, failed:
     about = code((path[1] if path else arguments.partition(": ")[2].strip().partition("\n")[0])[:_QUOTED])
     lines, remark = parted(text)
     ended = _CODE.search(remark)
-    came = f"exit code {ended[1]}" if ended else f"{len(lines)} lines" if lines else remark or "nothing"
+    came = f"exit code {ended[1]}" if ended else plural(len(lines), "line") if lines else remark or "nothing"
     if failed:
         heard.failed.append(f"{tool} {about}: {_quote((lines or [remark or 'it failed'])[-1])}")
     else:
