@@ -164,6 +164,7 @@ async def open_session(
             repaired=tuple(repaired),
         )
     )
+    session.shrinking.rotated()
     if resume == "latest" and not len(context.records):
         bus.emit(Notice("there is no session here to go on with: this is a new one", "info", "session"))
     for text in choose.notices:

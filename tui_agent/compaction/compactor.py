@@ -107,7 +107,7 @@ class Compactor:
         self._around = around
         self._gate = gate
         self._emit = emit
-        self._on_compacted = on_compacted
+        self.on_compacted = on_compacted
         self._clock = clock
         self.ahead = Ahead(context, self._prepared, around.spawn, emit)
         self.busy = False
@@ -318,7 +318,15 @@ class Compactor:
         figures = self._figures(found, wanted, started)
         async with self._gate:
             before = self._context.weigh().total
-            backup, cancelled = await _to_its_end(self._context.compact(change, figures=figures, check=check))
+            work = self._context.compact(change, figures=figures, check=check)
+            try:
+                backup, cancelled = await _to_its_end(work)
+            except ContextError as error:
+                if self._context.generation == seen.generation:
+                    raise
+                # it is in force, and the disk did not confirm it
+                self._emit(Notice(str(error), "error", "compaction"))
+                backup, cancelled = self._context.backups()[0], None
         await self._tell(found, wanted, backup, before, started, fresh)
         if cancelled is not None:
             raise cancelled
@@ -349,7 +357,7 @@ class Compactor:
         limit = self._around.policy().limit(wanted.window or self._around.window())
         gained = before - after > _LEAST_GAIN * before and after < limit
         self.fruitless = 0 if gained else self.fruitless + 1
-        for told in self._on_compacted:
+        for told in self.on_compacted:
             try:
                 told()
             except Exception as error:  # noqa: BLE001 - the summary is in force, whatever a listener makes of it
