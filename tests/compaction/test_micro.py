@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -57,8 +58,8 @@ async def steps(said: Said, count: int, output: str = MEDIUM, **meta: Any) -> li
     return [(await said.step(f"make {step}", output, **meta))[1] for step in range(count)]
 
 
-def sent(context: Context) -> dict[str, Any]:
-    """The body of the request of a log; it is valid."""
+def sent(context: Context) -> Request:
+    """The request of a log; it is valid."""
     request = Request.make(
         model=sessions.MODEL,
         system=context.system_blocks,
@@ -67,7 +68,7 @@ def sent(context: Context) -> dict[str, Any]:
         tools=context.tools or [],
     )
     assert validity.check(request.body()) == []
-    return request.body()
+    return request
 
 
 # --- which results -----------------------------------------------------------------------------------------------
@@ -363,7 +364,7 @@ async def test_what_a_person_brought_back_stays_singly_and_together(said: Said) 
     assert [message.id for message in said.context.history if "truncated" in str(message.content)] == [first]
     assert planned(said.context) == Plan(), "neither the one that is elided nor the one brought back"
     await said.context.restore_elided(batch)
-    assert sent(said.context) == whole
+    assert sent(said.context).encode() == whole.encode()
     assert planned(said.context) == Plan()
     assert second in ids(said.context)
 
@@ -663,7 +664,8 @@ async def relieved(path: Path, keys: Compaction, share: float, chance: random.Ra
     assert {
         name: content for name, content in _untouchable(context).items() if name in untouched
     } == untouched
-    assert len(after["messages"]) <= len(before["messages"])
+    assert len(after.messages) <= len(before.messages)
+    assert _mended(after) <= _mended(before), "no call lost its result, no message its place"
     again = plan(context, Policy(keys), total=context.weigh().total, window=window)
     assert again == Plan() or context.weigh().total > Policy(keys).micro_stop(window)
     assert not {_key(item) for item in again.items} & {
@@ -675,8 +677,13 @@ async def relieved(path: Path, keys: Compaction, share: float, chance: random.Ra
     kept = plan(context, Policy(keys), total=total, window=window)
     assert not {_key(found.items[place]) for place in items} & {_key(item) for item in kept.items}
     await context.restore_elided(batch)
-    assert sent(context) == before, "all of it can be brought back"
+    assert sent(context).encode() == before.encode(), "all of it can be brought back"
     await context.close()
+
+
+def _mended(request: Request) -> Counter[str]:
+    """What had to be mended about calls and results and about who speaks first and last, by rule."""
+    return Counter(change.rule for change in request.changes if change.rule in ("calls_and_results", "ends"))
 
 
 def _key(item: Item) -> tuple[str, int | None]:

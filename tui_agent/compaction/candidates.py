@@ -93,8 +93,9 @@ class _Seen(Struct):
     @property
     def free(self) -> bool:
         """True if all of it may go: nothing fixes it, nobody brought any of it back, no person elided any of it."""
-        untouched = not self.returned and all(elision.by == "auto" for elision in self.elided.values())
-        return untouched and not self.fixed
+        if self.fixed or self.returned or None in self.elided:
+            return False
+        return all(elision.by == "auto" for elision in self.elided.values())
 
     def is_free(self, block: int) -> bool:
         """True if a block may be shortened: no elision is in force on it, and nobody brought it back."""
