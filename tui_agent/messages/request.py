@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,14 +34,16 @@ _NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 class Request:
     """What is sent to a model. Immutable, and so is what its properties give back; `body` gives a copy to change.
 
+    `prints` tell in this process whether messages are the same as those of another request, one number each.
     `changes` is what lint did; `sources` holds for each message the ids of the records it was made from, `blocks`
     for each of its blocks the record's id (`""` for a block that lint put in).
     """
 
-    __slots__ = ("_body", "_breakpoints", "_encoded", "blocks", "changes", "sources")
+    __slots__ = ("_body", "_breakpoints", "_encoded", "blocks", "changes", "prints", "sources")
 
     blocks: tuple[tuple[str, ...], ...]
     changes: tuple[Change, ...]
+    prints: Sequence[int]
     sources: tuple[tuple[str, ...], ...]
     _body: dict[str, Any]
     _breakpoints: tuple[Breakpoint, ...]
@@ -55,6 +58,7 @@ class Request:
         sources: tuple[tuple[str, ...], ...],
         blocks: tuple[tuple[str, ...], ...],
         changes: tuple[Change, ...],
+        prints: Sequence[int] = (),
         breakpoints: tuple[Breakpoint, ...] = (),
     ) -> None:
         """Not for callers: a Request comes from `Request.make`.
@@ -66,6 +70,7 @@ class Request:
             raise TypeError("a Request is made by Request.make(...), which lints the history")
         fields = {
             "_body": body,
+            "prints": prints,
             "sources": sources,
             "blocks": blocks,
             "changes": changes,
@@ -111,20 +116,19 @@ class Request:
             "model": wellformed.encodable(model),
             "max_tokens": max_tokens,
             "system": _system(system, changes),
-            # frozen one by one: a second copy of a long context is never there at once
-            "messages": [
-                freeze({**m, "content": [_uncached(b) for b in m["content"]]}) for m in done.messages
-            ],
+            "messages": _frozen(done.messages),
             "tools": _tools(tools, changes),
             "thinking": None if thinking is None else wellformed.encodable(dict(thinking)),
         }
+        messages = [_json(message) for message in body["messages"]]
         return cls(
             _MADE,
             freeze(body),
-            _canonical(body),
+            _canonical(body, messages),
             sources=tuple(done.sources),
             blocks=tuple(done.blocks),
             changes=(*changes, *done.changes),
+            prints=array("q", map(hash, messages)),
         )
 
     @property
@@ -192,6 +196,7 @@ class Request:
             sources=self.sources,
             blocks=self.blocks,
             changes=self.changes,
+            prints=self.prints,
             breakpoints=places,
         )
 
@@ -233,15 +238,22 @@ class Request:
         return block
 
 
-def _canonical(body: Mapping[str, Any]) -> bytes:
+def _frozen(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, each frozen in its place: a long context is not there twice."""
+    for at, message in enumerate(messages):
+        messages[at] = freeze({**message, "content": [_uncached(block) for block in message["content"]]})
+    return messages
+
+
+def _canonical(body: Mapping[str, Any], messages: Sequence[bytes]) -> bytes:
     params = {key: body[key] for key in ("model", "max_tokens", "thinking")}
-    # the encoder holds every word of what it writes by itself: message by message those are few
-    messages = b",".join(map(_json, body["messages"]))
     rest = _json({"params": params, "system": body["system"], "tools": body["tools"]})
-    return b'{"messages":[' + messages + b"]," + rest[1:]
+    parted = [part for message in messages for part in (b",", message)]
+    return b"".join((b'{"messages":[', *parted[1:], b"],", rest[1:]))
 
 
 def _json(value: object) -> bytes:
+    # of little at once: the encoder holds every word that it writes by itself
     return _CANONICAL.encode(value).encode()
 
 

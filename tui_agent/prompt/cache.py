@@ -6,7 +6,8 @@ order tools -> system -> messages, never on thinking or empty text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from tui_agent.messages.request import Request
@@ -59,7 +60,7 @@ class PrefixWatch:
     """
 
     def __init__(self) -> None:
-        self._last: Request | None = None
+        self._last: _Sent | None = None
         self._announced = False
 
     def announce(self) -> None:
@@ -68,12 +69,29 @@ class PrefixWatch:
 
     def sent(self, request: Request) -> str | None:
         """Note a request that goes out; why it does not extend the last one although it should, or None."""
-        last, self._last = self._last, request
+        last, self._last = self._last, _Sent.of(request)
         announced, self._announced = self._announced, False
         return None if last is None or announced else _difference(last, request)
 
 
-def _difference(old: Request, new: Request) -> str | None:
+class _Sent(NamedTuple):
+    """What is kept of a request to compare the next one with it, which holds a long context anew."""
+
+    model: str
+    tools: list[dict[str, Any]]
+    system: tuple[dict[str, Any], ...]
+    thinking: dict[str, Any] | None
+    prints: Sequence[int]
+    last: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, request: Request) -> _Sent:
+        messages = request.messages
+        last = messages[-1] if messages else None
+        return cls(request.model, request.tools, request.system, request.thinking, request.prints, last)
+
+
+def _difference(old: _Sent, new: Request) -> str | None:
     if old.model != new.model:
         return "another model"
     if old.tools != new.tools:
@@ -82,16 +100,16 @@ def _difference(old: Request, new: Request) -> str | None:
         return "another system prompt"
     if old.thinking != new.thinking:
         return "another thinking setting"
-    if len(new.messages) < len(old.messages):
+    if len(new.prints) < len(old.prints):
         return "an earlier point of the conversation"
-    for index, (before, after) in enumerate(zip(old.messages, new.messages, strict=False)):
-        if before == after:
-            continue
-        gained = (
-            index == len(old.messages) - 1
-            and before["role"] == after["role"]
-            and after["content"][: len(before["content"])] == before["content"]
-        )
-        if not gained:
+    for index, (before, after) in enumerate(zip(old.prints, new.prints, strict=False)):
+        last = old.last if index == len(old.prints) - 1 else None
+        if before != after and not (last is not None and _gained(last, new.messages[index])):
             return f"message {index + 1} changed"
     return None
+
+
+def _gained(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Is a message another one with blocks at its end?"""
+    blocks = before["content"]
+    return bool(before["role"] == after["role"] and after["content"][: len(blocks)] == blocks)
