@@ -23,6 +23,10 @@ _BODIES = frozenset(
     {
         "text",
         "body",
+        "detail",
+        "doubts",
+        "instruction",
+        "items",
         "diff",
         "prompt",
         "prompts",

@@ -50,13 +50,17 @@ class ReplyFailed(Exception):
 
 
 class Overflowed(Exception):
-    """A request does not fit the model's window, whose tokens are None where nobody told them; nothing was sent or
-    kept. `ways` are the ways out, in words.
+    """A request does not fit the model's window; nothing was kept of an answer. `ways` are the ways out, in words.
+
+    `tokens` and `window` are what the endpoint counted and allows, None where it did not tell.
     """
 
-    def __init__(self, message: str, *, ways: Sequence[str], window: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, ways: Sequence[str], tokens: int | None = None, window: int | None = None
+    ) -> None:
         super().__init__(message)
         self.ways = tuple(ways)
+        self.tokens = tokens
         self.window = window
 
 
@@ -82,8 +86,6 @@ class Replies:
         self._context = context
         self._emit = emit
         self._shown: list[str] = []
-        self.busy = False
-        """True while the model is asked."""
         self.watch = PrefixWatch()
         self.lacking = 0
         """The estimated tokens of the prompt and tools that a new log will get before its first turn."""
@@ -136,18 +138,6 @@ class Replies:
             ReplyFailed: the model could not answer; what had arrived is kept as far as it is whole.
             ContextError: the log could not be written.
         """
-        self.busy = True
-        try:
-            return await self._next()
-        finally:
-            self.busy = False
-
-    def give_up(self, overflow: Overflowed) -> ReplyFailed:
-        """Tell that a request does not fit and nothing made room for it."""
-        self._emit(RequestFailed("overflow", str(overflow), overflow.ways))
-        return ReplyFailed(str(overflow))
-
-    async def _next(self) -> Stored:
         await self._know_limits()
         self.weigh()
         try:
@@ -160,7 +150,7 @@ class Replies:
         try:
             reply = await self._stream(request)
         except ContextOverflow as error:
-            raise Overflowed(str(error), ways=error.ways, window=error.window) from error
+            raise Overflowed(str(error), ways=error.ways, tokens=error.tokens, window=error.window) from error
         except ProviderError as error:
             await self._keep(error.partial, _BROKE_OFF)
             self._note_dropped(error)
@@ -171,6 +161,11 @@ class Replies:
             await self._keep([text_block(text)] if text.strip() else [], _INTERRUPTED)
             raise
         return await self._store(reply, request, through)
+
+    def give_up(self, overflow: Overflowed) -> ReplyFailed:
+        """Tell that a request does not fit and nothing made room for it."""
+        self._emit(RequestFailed("overflow", str(overflow), overflow.ways))
+        return ReplyFailed(str(overflow))
 
     async def go_on(self) -> None:
         """Put into the log what asks a model that paused to go on, so that the next request extends the last."""

@@ -121,6 +121,7 @@ class Session:
             emit=parts.bus.emit,
             fresh=parts.fresh,
             attended=parts.attended,
+            is_busy=lambda: self.busy,
             wake=self._start,
             spawn=self.beside,
             on_compacted=parts.on_compacted,

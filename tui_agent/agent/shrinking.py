@@ -18,6 +18,7 @@ from tui_agent.compaction.micro import Micro
 from tui_agent.compaction.model import Asking
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.relief import Relief
+from tui_agent.context import ContextError
 from tui_agent.events import CompactionStage, Emit, Notice
 from tui_agent.llm.provider import ProviderError
 from tui_agent.messages.tokens import Estimator
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_agent.agent.questions import Questions
-    from tui_agent.agent.replies import Replies
+    from tui_agent.agent.replies import Overflowed, Replies
     from tui_agent.agent.speaker import Speaker
     from tui_agent.compaction.making import Wanted
     from tui_agent.compaction.strategy import Compaction, Model
@@ -43,6 +44,7 @@ class Shrinking:
         settings: those in force.
         fresh: prompt and tools as they would be written now.
         attended: somebody is there to be asked, and to wait at the end of a turn for what the next one needs.
+        is_busy: whether the session's task runs.
         wake: lets the session's task run, so that what is wanted is done.
         spawn: runs something beside, under a name.
         on_compacted: told of each compaction.
@@ -61,6 +63,7 @@ class Shrinking:
         emit: Emit,
         fresh: Callable[[], Awaitable[Fresh]],
         attended: bool,
+        is_busy: Callable[[], bool],
         wake: Callable[[], None],
         spawn: Callable[[Coroutine[Any, Any, None], str], object],
         on_compacted: Sequence[Callable[[], object]] = (),
@@ -72,6 +75,7 @@ class Shrinking:
         self._workspace = workspace
         self._emit = emit
         self._attended = attended
+        self._is_busy = is_busy
         self._wake = wake
         self._wanted: Wanted | None = None
         self._running: asyncio.Task[bool] | None = None
@@ -141,7 +145,7 @@ class Shrinking:
         if self._running is not None:
             self.compactor.cancelled_by = "superseded"
             self._running.cancel()
-        elif self._replies.busy:
+        elif self._is_busy():
             self._emit(CompactionStage("waiting for the step to end"))
         self._wake()
 
@@ -162,9 +166,9 @@ class Shrinking:
             done = await self._run(wanted)
         return done
 
-    async def recover(self, window: int | None) -> bool:
-        """Make room because a request did not fit a window of so many tokens (None: not told)."""
-        return await self._relief.recover(window)
+    async def recover(self, overflow: Overflowed) -> bool:
+        """Make room because a request did not fit; True if there is more of it."""
+        return await self._relief.recover(tokens=overflow.tokens, window=overflow.window)
 
     def superseded(self) -> None:
         """Something else is about to change the history: what is cancelled next gives way to it."""
@@ -206,7 +210,10 @@ class Shrinking:
 
     async def _settled(self) -> None:
         self._replies.watch.announce()
-        await self.prune()
+        try:
+            await self.prune()
+        except (ContextError, OSError) as error:
+            self._emit(Notice(f"old backups were not deleted: {error}", "warning", "backups"))
         self._replies.weigh()
         self._relief.tell_held()
 

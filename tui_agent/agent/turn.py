@@ -50,8 +50,7 @@ class Turn:
 
     `begin` prepares the log for the words it is given. `deliver` puts the prompts that wait for a step into the log,
     each by the function it is given, and says whether there were any. `relieve` makes room before a step where it is
-    due; `recover` does because a request did not fit a window (of so many tokens, None if nobody told), and says
-    whether it could.
+    due; `recover` does because a request did not fit, and says whether it could.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class Turn:
         begin: Callable[[str], Awaitable[None]],
         deliver: Callable[[Say], Awaitable[bool]],
         relieve: Callable[[], Awaitable[None]],
-        recover: Callable[[int | None], Awaitable[bool]],
+        recover: Callable[[Overflowed], Awaitable[bool]],
     ) -> None:
         self._context = context
         self._replies = replies
@@ -168,7 +167,7 @@ class Turn:
         try:
             return await self._try_step()
         except Overflowed as overflow:
-            if not await self._recover(overflow.window):
+            if not await self._recover(overflow):
                 raise self._replies.give_up(overflow) from overflow
         try:
             return await self._try_step()

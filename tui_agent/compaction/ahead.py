@@ -83,3 +83,4 @@ class Ahead:
             await asyncio.wait([task])
         finally:
             task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

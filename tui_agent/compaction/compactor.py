@@ -136,6 +136,10 @@ class Compactor:
             self.fruitless += 1
             ways = tuple(getattr(error, "ways", ()))
             self._emit(Failed(wanted.trigger, name, str(error), self._clock() - started, ways))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            self._emit(Failed(wanted.trigger, name, reason, self._clock() - started))
+            raise
         finally:
             self.busy, self.stage = False, ""
         return False

@@ -98,13 +98,20 @@ class Relief:
             return bool(freed)
         return await self._compact(Wanted("auto")) or bool(freed)
 
-    async def recover(self, window: int | None) -> bool:
-        """Make room for a request that did not fit the window, of so many tokens where that is known."""
+    async def recover(self, *, tokens: int | None = None, window: int | None = None) -> bool:
+        """Make room for a request that did not fit; True if there is more of it. `tokens` and `window` are what the
+        endpoint counted and allows, None where it did not tell.
+        """
         if not self._around.policy().settings.auto:
             detail = "compaction.auto is off in settings, so nothing was compacted: /compact does"
             self._emit(CompactionSkipped("overflow", "off", detail))
             return False
-        return await self._compact(Wanted("overflow", window=window))
+        total = self._context.weigh().total
+        window = min(window or self._around.window(), self._around.window())
+        # Estimates may be too low: in their measure the window is as much smaller.
+        fits = total * window // tokens if tokens else min(total, window)
+        done = await self._compact(Wanted("overflow", window=min(window, fits)))
+        return done or self._context.weigh().total < total
 
     async def _compact(self, wanted: Wanted) -> bool:
         self._tried = (self._context.generation, self._context.weigh().total)

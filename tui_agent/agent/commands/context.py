@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tui_agent.agent.commands.travel import arrived
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.compaction import picked
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
+    from tui_agent.context import Context, Record
 
 _SIGN = {"exact": "", "reconciled": "≃", "estimated": "~"}
 
@@ -25,6 +28,7 @@ def add_to(commands: Commands) -> None:
         Command("pin", pin, "RECORD"),
         Command("unpin", unpin, "RECORD"),
         Command("elide", elide, "RECORD"),
+        Command("drop", drop, "RECORD"),
         Command("unelide", unelide, "RECORD"),
         Command("keep", keep, "BACKUP"),
         Command("unkeep", unkeep, "BACKUP"),
@@ -148,31 +152,44 @@ async def _mark(session: Session, record: str, *, pinned: bool) -> Outcome:
 
 
 async def elide(session: Session, record: str) -> Outcome:
-    """Leave a record out of what is sent; it stays on disk and can be brought back"""
+    """Send a few words in place of a record's content; it stays on disk and can be brought back"""
+    return await _leave_out(session, record, picked.shorten, "shortened")
+
+
+async def drop(session: Session, record: str) -> Outcome:
+    """Send nothing of a record, nor anything in its place; it stays on disk and can be brought back"""
+    return await _leave_out(session, record, picked.drop, "dropped")
+
+
+async def _leave_out(
+    session: Session,
+    record: str,
+    how: Callable[[Context, str], Awaitable[tuple[Record, int]]],
+    done: str,
+) -> Outcome:
     identity = _known(session, record)
-    before = session.context.token_count_with_pending
     try:
-        made = await session.context.elide([{"record": identity, "as": None}], by="user", reason="drop")
+        made, freed = await how(session.context, identity)
     except ValueError as error:
         raise CommandError(str(error)) from error
     session.announce_break()
-    freed = before - session.context.token_count_with_pending
+    session.weigh()
     return Outcome(
-        f"left out: about {freed:,} tokens (/unelide {identity} brings it back)",
+        f"{done}: about {freed:,} tokens less (/unelide {identity} brings it back)",
         {"record": identity, "elide": made.id, "tokens": freed},
     )
 
 
 async def unelide(session: Session, record: str) -> Outcome:
-    """Bring a record that was left out back"""
+    """Send a record again as it is; of a batch that was left out (its own record's id) all of it"""
     identity = _known(session, record)
-    found = session.context.elided(identity)
-    if not found:
-        raise CommandError("that record is not left out")
-    for elision in found:
-        await session.context.restore_elided(elision.elide, [elision.item])
+    try:
+        count = await picked.bring_back(session.context, identity)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     session.announce_break()
-    return Outcome("brought back", {"record": identity})
+    session.weigh()
+    return Outcome("brought back" if count == 1 else f"brought back: {count} items", {"record": identity})
 
 
 def _known(session: Session, record: str) -> str:
