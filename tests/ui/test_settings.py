@@ -104,6 +104,23 @@ async def test_a_number_is_typed_and_what_is_wrong_with_it_is_said_at_once(tmp_p
         await made.until(lambda: said(file).get("compaction") == {"trigger_ratio": 0.7})
 
 
+async def test_a_profile_sets_for_itself_when_it_compacts(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (made, place, file):
+        await go(made, place, "profiles.demo.compaction.fallback")
+        assert "⋯demo.compaction.micro_stop_ratio " in made.text, "the end of a long name tells more"
+        await made.press("enter")
+        await made.until(lambda: said(file).get("profiles") == {"demo": {"compaction": {"fallback": "ask"}}})
+        await made.press("enter")
+        await made.until(lambda: "extractive" in str(said(file)["profiles"]))
+        await made.press("x")
+        await made.until(lambda: "extractive" not in str(said(file)["profiles"]))
+        await go(made, place, "profiles.demo.compaction.trigger_ratio")
+        await made.press("enter")
+        await made.until(lambda: isinstance(made.app.focused, Input))
+        await made.type("0.3")
+        await made.until(lambda: "is not below" in made.text, "what all profiles are told stands against it")
+
+
 async def test_esc_leaves_the_line_then_the_screen(tmp_path: Path) -> None:
     async with opened(tmp_path) as (made, place, file):
         await go(made, place, "approvals.allow")

@@ -25,6 +25,7 @@ from tui_agent.ui.cells import Column
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
 from tui_agent.ui.remap import resolve
+from tui_agent.ui.themes import UNICODE
 from tui_agent.ui.words import short_path
 
 if TYPE_CHECKING:
@@ -136,7 +137,9 @@ class SettingsScreen(Listing):
         item = self._items[index]
         value = Content(one_line(item.value) or "left out")
         style = "bold" if item.given else "$text-muted"
-        return item.key, value.stylize(style), (item.default or "left out") if item.given else "default"
+        # Of a long name the end tells more than the beginning.
+        name = item.key if len(item.key) <= _NAME else UNICODE.more + item.key.partition(".")[2]
+        return name, value.stylize(style), (item.default or "left out") if item.given else "default"
 
     def _help(self, index: int) -> str:
         item = self._items[index]
@@ -198,6 +201,8 @@ class SettingsScreen(Listing):
         if item.place.rule.kind == "switch":
             return not item.place.value
         values = item.place.rule.choices or tuple(self._read.settings.profiles)
+        if item.place.value is None:
+            return values[0]
         return values[(values.index(item.place.value) + 1) % len(values)]
 
     def _ask(self, place: edit.Place) -> None:
