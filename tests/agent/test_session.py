@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from tests.support.engine import engine, reread, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.validity import check
 from tui_agent.commands import CommandError
 from tui_agent.context import Context, LogWriteError
 from tui_agent.events import (
@@ -30,6 +31,7 @@ from tui_agent.events import (
     ToolProgress,
     TurnEnded,
 )
+from tui_agent.messages.blocks import result_text
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
@@ -97,16 +99,47 @@ async def test_a_record_is_left_out_and_brought_back(tmp_path: Path, server: Scr
     async with engine(tmp_path, server) as run:
         await run.say("one")
         record = run.context.history[-1].id
-        await run.session.perform("elide", record)
+        await run.session.perform("drop", record)
         assert words(run.context) == ["one"]
         await run.say("two")
         assert "a long answer" not in json.dumps(server.requests[-1])
         await run.session.perform("unelide", record)
         assert "a long answer" in words(run.context)[1]
+        with pytest.raises(CommandError, match="not left out"):
+            await run.session.perform("unelide", record)
         await run.session.perform("pin", record)
         assert run.context.marks(record)["pinned"] is True
         with pytest.raises(CommandError):
             await run.session.perform("elide", "no-such-record")
+
+
+async def test_a_few_words_stand_for_a_record_and_say_where_it_is_whole(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    (tmp_path / "notes.txt").write_text("a line of notes\n" * 40)
+    server.script(
+        Reply.tools(("read_file", {"path": "notes.txt"})), Reply.text("a long answer " * 50), Reply.text("c")
+    )
+    async with engine(tmp_path, server) as run:
+        await run.say("one")
+        call, result, answer = run.context.history[1:4]
+        before = run.context.token_count_with_pending
+        for message in (call, result, answer):
+            await run.session.perform("elide", message.id)
+        assert run.context.token_count_with_pending < before
+        await run.say("two")
+        sent = json.dumps(server.requests[-1])
+        assert "a long answer" not in sent
+        assert f"[left out: text, 700 chars] (in full: record {answer.id})" in sent
+        assert f"[truncated: read_file result, {len(result_text(result.content[0]))} chars]" in sent
+        assert "[left out: the arguments of read_file]" in sent
+        assert check(server.requests[-1]) == []
+        batch = [record.id for record in run.context.records if record.role == "_elide"]
+        assert len(batch) == 3
+        await run.session.perform("unelide", batch[-1])
+        assert "a long answer" in words(run.context)[-3]
+        with pytest.raises(CommandError, match="not left out"):
+            await run.session.perform("unelide", batch[-1])
 
 
 async def test_a_killed_call_is_closed_when_the_session_opens_again(

@@ -11,6 +11,7 @@ import pytest
 
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
+from tui_agent.agent.commands import compaction as of_compaction
 from tui_agent.agent.commands import context as of_context
 from tui_agent.agent.commands import session as of_session
 from tui_agent.commands import Commands
@@ -65,6 +66,7 @@ ONLY_ON_THE_COMMAND_LINE = {
 def _session_commands() -> Commands:
     made = Commands()
     of_context.add_to(made)
+    of_compaction.add_to(made)
     of_session.add_to(made)
     return made
 

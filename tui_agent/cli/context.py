@@ -16,6 +16,7 @@ from tui_agent.cli.describe import repairs_of
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json, tokens
 from tui_agent.cli.views import VIEWS, Target, View, everything
+from tui_agent.compaction import picked
 from tui_agent.context import Context, ContextError
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
@@ -26,7 +27,7 @@ from tui_agent.settings.schema import Backups
 if TYPE_CHECKING:
     import argparse
 
-    from tui_agent.context import Backup
+    from tui_agent.context import Backup, Record
 
 
 def run(options: argparse.Namespace, workspace: Path) -> int:
@@ -274,22 +275,35 @@ async def _mark(context: Context, record: str, *, pinned: bool) -> View:
 
 
 async def _elide(context: Context, record: str) -> View:
+    return await _leave_out(context, record, picked.shorten, "shortened")
+
+
+async def _drop(context: Context, record: str) -> View:
+    return await _leave_out(context, record, picked.drop, "dropped")
+
+
+async def _leave_out(
+    context: Context,
+    record: str,
+    how: Callable[[Context, str], Awaitable[tuple[Record, int]]],
+    done: str,
+) -> View:
     identity = _known(context, record)
-    before = context.token_count_with_pending
-    made = await context.elide([{"record": identity, "as": None}], by="user", reason="drop")
-    freed = before - context.token_count_with_pending
-    text = f"left out of what is sent: about {freed:,} tokens (tui-agent context unelide {identity} brings it back)"
+    try:
+        made, freed = await how(context, identity)
+    except ValueError as error:
+        raise Failed(str(error)) from error
+    text = f"{done}: about {freed:,} tokens less (tui-agent context unelide {identity} brings it back)"
     return {"record": identity, "elide": made.id, "tokens": freed}, text
 
 
 async def _unelide(context: Context, record: str) -> View:
     identity = _known(context, record)
-    found = context.elided(identity)
-    if not found:
-        raise Failed(f"record {record} is not left out")
-    for elision in found:
-        await context.restore_elided(elision.elide, [elision.item])
-    return {"record": identity}, "brought back"
+    try:
+        count = await picked.bring_back(context, identity)
+    except ValueError as error:
+        raise Failed(str(error)) from error
+    return {"record": identity}, "brought back" if count == 1 else f"brought back: {count} items"
 
 
 def _known(context: Context, record: str) -> str:
@@ -311,5 +325,6 @@ _CHANGES: dict[str, Callable[[Context, str], Awaitable[View]]] = {
     "pin": _pin,
     "unpin": _unpin,
     "elide": _elide,
+    "drop": _drop,
     "unelide": _unelide,
 }

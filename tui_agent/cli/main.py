@@ -30,8 +30,24 @@ if TYPE_CHECKING:
 COMMANDS = ("sessions", "inspect", "context", "doctor")
 
 _READING = ("show", "checkpoints", "backups", "tokens", "request")
-_WRITING = ("compact", "revert", "restore", "undo", "redo", "clear", "pin", "unpin", "elide", "unelide")
-_ARGUMENT = {"revert": "N", "restore": "NAME", "pin": "ID", "unpin": "ID", "elide": "ID", "unelide": "ID"}
+_WRITING = (
+    "compact",
+    "revert",
+    "restore",
+    "undo",
+    "redo",
+    "clear",
+    "pin",
+    "unpin",
+    "elide",
+    "drop",
+    "unelide",
+)
+_ARGUMENT = {
+    "revert": "N",
+    "restore": "NAME",
+    **dict.fromkeys(("pin", "unpin", "elide", "drop", "unelide"), "ID"),
+}
 
 _INTERRUPTED = 130
 _WINDOWS = os.name == "nt"
@@ -384,8 +400,9 @@ _WHAT = {
     "compact": "Summarise the history to make room; it is kept as a backup.",
     "pin": "Pin a record: it is never elided or compacted away.",
     "unpin": "Take the pin off a record.",
-    "elide": "Leave a record out of what is sent; it stays on disk.",
-    "unelide": "Bring a record back that was left out.",
+    "elide": "Send a few words in place of a record's content; it stays on disk.",
+    "drop": "Send nothing of a record; it stays on disk.",
+    "unelide": "Send a record again that was shortened or dropped.",
 }
 
 
