@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -332,7 +333,7 @@ class AnthropicProvider:
 
     def _encode(self, request: Request, *, counting: bool = False) -> bytes:
         """The request's JSON, media put in. Runs in a thread; msgspec holds the interpreter least."""
-        body = request.body()
+        body = request.wire()
         body["messages"] = [self._resolved(message) for message in body["messages"]]
         if counting:
             body.pop("max_tokens", None)
@@ -340,11 +341,12 @@ class AnthropicProvider:
             body["stream"] = True
         return msgspec.json.encode(body)
 
-    def _resolved(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _resolved(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         content = message["content"]
         if not isinstance(content, list):
-            return dict(message)
-        return {**message, "content": [self._with_bytes(block) for block in content]}
+            return message
+        blocks = [self._with_bytes(block) for block in content]
+        return message if all(map(is_, blocks, content)) else {**message, "content": blocks}
 
     def _with_bytes(self, block: Block) -> Block:
         if block.get("type") == "tool_result" and isinstance(block.get("content"), list):

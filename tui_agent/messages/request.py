@@ -203,7 +203,15 @@ class Request:
     def body(self) -> dict[str, Any]:
         """The arguments of the API call, as a copy: model, max_tokens, messages, and where there are any system,
         tools and thinking; with cache_control."""
-        body: dict[str, Any] = thaw({k: v for k, v in self._body.items() if v or k == "messages"})
+        body: dict[str, Any] = thaw(self.wire())
+        return body
+
+    def wire(self) -> dict[str, Any]:
+        """What `body` gives, to be written out at once: most of it is no copy, and does not change."""
+        body = {key: thaw(value) if key != "messages" else list(value) for key, value in self._body.items()}
+        body = {key: value for key, value in body.items() if value or key == "messages"}
+        for index in {place[1] for place in self._breakpoints if place[0] == "message"}:
+            body["messages"][index] = thaw(body["messages"][index])
         for place in self._breakpoints:
             self._place(body, place)["cache_control"] = dict(_EPHEMERAL)
         return body
