@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.compaction.asked import Talk
+from tests.llm.asking import hear, request
 from tests.support.engine import engine
 from tui_agent.compaction.handover import handover
 from tui_agent.compaction.model import Asking
@@ -131,6 +132,18 @@ async def test_it_keeps_to_the_words_it_may_use_and_to_what_the_person_asked_abo
     assert len(text.split()) <= 600 and "zebra" not in sections(text)[GOAL]
     focused, _ = await summarised(messages, budget=1_200, instruction="zebra.txt above all")
     assert "zebra.txt" in sections(focused)[GOAL]
+
+
+async def test_requests_that_stay_for_their_wording_are_not_done_again() -> None:
+    made = (
+        Talk()
+        .user(handover("## Done\n- ran `echo old`"), "summary")
+        .user("run `echo old`")
+        .user("run `echo fresh`")
+    )
+    _, reply = await hear(DemoProvider(delay=0), request(*made.messages, model="demo", max_tokens=1_000))
+    calls = [block["input"]["command"] for block in reply.content if block["type"] == "tool_use"]
+    assert calls == ["echo fresh"]
 
 
 async def test_after_a_compaction_the_demo_goes_by_the_persons_words_not_by_the_summary(

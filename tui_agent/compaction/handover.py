@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 
+from tui_agent.compaction.sections import IN_PROGRESS
+
 _NOTE = (
     "This message is from the program, not from the user. To make room, the conversation up to here was replaced by "
-    "the summary below; it reports and asks nothing. Messages behind it are word for word as they were: where they say "
-    "otherwise, they count."
+    "the summary below; it reports and asks nothing. Some messages from before stand behind it word for word. Where "
+    "they say otherwise than the summary, they count. Those of the user are kept for their wording: what came of the "
+    f'earlier ones is in the summary, and only the newest, and what stands under "{IN_PROGRESS}", may still be open.'
 )
 _LOG = "These facts are from the program's own log; where the summary says otherwise, they count."
 _SUMMARY = re.compile(r"<summary>\n(.*)\n</summary>", re.DOTALL)

@@ -293,7 +293,7 @@ def _said(record: Record) -> str:
 def _todos(value: object) -> Iterator[tuple[str, str]]:
     for entry in value if isinstance(value, list) else ():
         if isinstance(entry, dict) and isinstance(text := entry.get("text"), str) and text.strip():
-            yield one_line(text, _SUBJECT), str(entry.get("status", "pending"))
+            yield one_line(" ".join(text.split()), _SUBJECT), str(entry.get("status", "pending"))
 
 
 def _tasks(value: object) -> Iterator[str]:

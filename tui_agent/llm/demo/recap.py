@@ -113,7 +113,7 @@ def _said(messages: Sequence[Mapping[str, Any]]) -> Iterator[_Item]:
 def _text_item(message: Mapping[str, Any], text: str) -> _Item:
     if message.get("role") == "assistant":
         return _Item("assistant", text)
-    if text.startswith("<compacted>"):
+    if text.startswith(talk.SUMMED_UP):
         return _Item("earlier summary", text)
     return _Item("user" if talk.is_words(text) else "note by the program", text)
 

@@ -28,6 +28,8 @@ _MOST_SECTIONS = 400
 _MOST_WORDS_LISTED = 20
 
 
+SUMMED_UP = "<compacted>"
+"""How the message begins that stands for what was summarised."""
 _NOT_SAID = ("<", "(The answer above was cut off")
 """How texts of the user's role begin that no person wrote."""
 
@@ -150,8 +152,14 @@ def blocks(message: Mapping[str, Any]) -> list[Block]:
 
 
 def words_of(message: Mapping[str, Any]) -> str:
-    """What a person wrote in a message: its text, without reminders in tags and notes on an answer cut off."""
-    return "\n".join(_texts(message)) if message.get("role") == "user" else ""
+    """What a person wrote in a message: its text, without reminders in tags and notes on an answer cut off.
+
+    Behind a summary it is the newest text alone: the ones before it were answered, and are kept for their wording.
+    """
+    if message.get("role") != "user":
+        return ""
+    summed_up = any(str(block.get("text", "")).startswith(SUMMED_UP) for block in blocks(message))
+    return "\n".join(_texts(message)[-1:] if summed_up else _texts(message))
 
 
 def _texts(message: Mapping[str, Any]) -> list[str]:
