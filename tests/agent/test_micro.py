@@ -1,0 +1,104 @@
+"""Micro-compaction in a real session: between two steps of a turn, in sight, and taken back by one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.context.compare import check
+from tests.support.engine import Run, engine, reread, scripted_settings
+from tests.support.server import Reply, ScriptedServer
+from tui_agent import events
+from tui_agent.agent.replies import requests
+from tui_agent.settings.schema import Compaction, OwnCompaction, Settings
+
+WINDOW = 40_000
+FILE = "".join(f"line {number} of the file that is read again and again\n" for number in range(60))
+
+
+def settings(server: ScriptedServer, **keys: Any) -> Settings:
+    made = scripted_settings(server, context_window=WINDOW, max_output_tokens=1024)
+    return replace(made, compaction=Compaction(**{"ahead": "off", "strategy": "none", **keys}))
+
+
+async def read_often(run: Run, server: ScriptedServer, workspace: Path, steps: int, *parallel: str) -> None:
+    """A turn of so many steps, each of which reads a file."""
+    names = ("a.py", *parallel)
+    for name in names:
+        (workspace / name).write_text(FILE)
+    calls = [("read_file", {"path": name}) for name in names]
+    server.script(*(Reply.tools(*calls) for _ in range(steps)), Reply.text("read"))
+    await run.say("read a.py")
+
+
+async def test_over_half_of_the_window_old_results_are_elided_between_two_steps(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, settings=settings(server)) as run:
+        await read_often(run, server, tmp_path, 14, "b.py")
+        batches = run.all(events.MicroCompacted)
+        assert batches and all(batch.after <= 0.4 * WINDOW + 1_500 for batch in batches)
+        assert batches[0].before > WINDOW / 2
+        assert "[truncated: read_file result" in str(server.requests[-1]["messages"])
+        shown = [event.total for event in run.all(events.Weighed)]
+        assert batches[0].before in shown and batches[0].after in shown, "the number of the status bar"
+        said = [notice.text for notice in run.all(events.Notice) if "cache does not serve" in notice.text]
+        assert said == [], "a break that was announced is not told as a surprise"
+        assert all(usage["request"] == request.sha256 for usage, request in requests(run.context))
+        await check(run.context)
+
+
+async def test_unelide_brings_a_batch_back_and_it_stays(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, settings=settings(server)) as run:
+        await read_often(run, server, tmp_path, 12, "b.py")
+        batch = run.all(events.MicroCompacted)[-1]
+        items = run.context.record(batch.elide).body["items"]
+        await run.session.perform("unelide", batch.elide)
+        await read_often(run, server, tmp_path, 1)
+        assert not any(run.context.elided(item["record"]) for item in items)
+        assert len(run.all(events.MicroCompacted)) > 1, "others go in their place"
+
+
+async def test_after_a_restart_the_count_is_the_same_and_nothing_is_elided_again(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        async with engine(tmp_path, server, settings=settings(server)) as run:
+            await read_often(run, server, tmp_path, 12, "b.py")
+            batches = len(run.all(events.MicroCompacted))
+            total, elided = run.context.weigh().total, await reread(run)
+            assert batches and elided.weigh().total == total
+        async with engine(tmp_path, server, settings=settings(server), resume="latest") as run:
+            assert run.context.weigh().total == total
+            assert run.all(events.Weighed)[-1].total == total
+            await read_often(run, server, tmp_path, 1)
+            assert run.all(events.MicroCompacted) == []
+
+
+@pytest.mark.parametrize("own", [None, OwnCompaction(micro_ratio=0.3)])
+async def test_settings_say_when_and_a_profile_for_itself(tmp_path: Path, own: OwnCompaction | None) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, auto=own is not None)
+        if own is not None:
+            profiles = {"scripted": replace(chosen.find_profile(), compaction=own)}
+            chosen = replace(chosen, profiles=profiles)
+        async with engine(tmp_path, server, settings=chosen) as run:
+            await read_often(run, server, tmp_path, 13)
+            batches = run.all(events.MicroCompacted)
+            assert [0.3 * WINDOW < batch.before < 0.45 * WINDOW for batch in batches[:1]] == [True] * (
+                own is not None
+            ), "with auto off nothing is elided unasked"
+
+
+@pytest.mark.parametrize("cached", [True, False])
+async def test_where_the_cache_is_worth_more_it_waits(tmp_path: Path, cached: bool) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, settings=settings(server)) as run:
+        (tmp_path / "a.py").write_text(FILE)
+        for step in range(12):
+            reply = Reply.tools(("read_file", {"path": "a.py"})) if step < 11 else Reply.text("read")
+            size = 19_000 + 500 * step
+            plain, read = (100, size - 100) if cached else (size, 0)
+            server.script(reply.using(input=plain, output=50, cache_read=read))
+        await run.say("read a.py")
+        assert bool(run.all(events.MicroCompacted)) is not cached
+        if cached:
+            assert run.context.weigh().total > WINDOW / 2
