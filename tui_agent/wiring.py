@@ -16,9 +16,10 @@ from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import session as session_commands
+from tui_agent.agent.parts import Parts
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.replies import Replies, assemble, limits_of
-from tui_agent.agent.session import Parts, Session
+from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
 from tui_agent.commands import Commands
 from tui_agent.compaction.compactor import Fresh

@@ -226,7 +226,7 @@ async def test_prompts_said_meanwhile_wait_and_are_shown_and_own_commands_follow
         engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
     ):
         await talked(run, server)
-        gone, newest = run.context.history[3].id, run.context.history[-1].id
+        gone, pinned, newest = (run.context.history[at].id for at in (3, 7, -1))
         server.script(Reply.text(SUMMARY).holding(hold, after=-1), Reply.text("heard"))
         await run.session.perform("compact")
         await hold.reached.wait()
@@ -236,7 +236,8 @@ async def test_prompts_said_meanwhile_wait_and_are_shown_and_own_commands_follow
         assert run.session.busy
         await run.session.perform("run", "echo mine")
         await run.session.perform("pin", newest)
-        await run.session.perform("pin", gone)
+        await run.session.perform("pin", pinned)
+        await run.session.perform("elide", gone)
         assert len(server.requests) == sent
         hold.release.set()
         await run.session.until_idle()
@@ -245,6 +246,7 @@ async def test_prompts_said_meanwhile_wait_and_are_shown_and_own_commands_follow
         assert "echo mine" in texts(run)[-3]
         assert texts(run)[-2:] == ["what now", "heard"]
         assert run.context.marks(newest)["pinned"] is True
+        assert pinned in [message.id for message in run.context.history]
         await check(run.context)
 
 

@@ -7,20 +7,19 @@ Whoever wants something calls `submit`, `perform`, `cancel` or `answer`; whoever
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-from msgspec import Struct
 
 from tui_agent.agent import pictures
 from tui_agent.agent.errand import Errand
+from tui_agent.agent.mending import close_calls
 from tui_agent.agent.queue import Queue
+from tui_agent.agent.showing import Showing, title_of
 from tui_agent.agent.shrinking import Shrinking
 from tui_agent.agent.speaker import Chosen, Speaker
 from tui_agent.agent.turn import Turn
-from tui_agent.commands import CommandError, Commands, Outcome
+from tui_agent.commands import CommandError, Outcome
 from tui_agent.context import ContextError
 from tui_agent.events import (
     Answer,
@@ -31,60 +30,17 @@ from tui_agent.events import (
     QueuedPrompt,
     TitleChanged,
 )
-from tui_agent.messages.exchange import open_calls
-from tui_agent.messages.lint import repairs
 from tui_agent.sessions.folder import SessionError
 from tui_agent.tools.tool import ToolError
 
 if TYPE_CHECKING:
-    from tui_agent.agent.bus import Bus
-    from tui_agent.agent.calls import Calls
-    from tui_agent.agent.questions import Questions
-    from tui_agent.agent.replies import Replies
-    from tui_agent.compaction.compactor import Fresh
-    from tui_agent.context import Context
-    from tui_agent.llm.provider import Provider
+    from tui_agent.agent.parts import Parts
     from tui_agent.messages.blocks import Block
-    from tui_agent.planning.todo import TodoList
     from tui_agent.prompt.manifest import Manifest
-    from tui_agent.sessions.folder import SessionFolder
     from tui_agent.settings.schema import Settings
-    from tui_agent.timeline.timeline import Timeline
-    from tui_agent.tools.permission import Rules
-    from tui_agent.tools.toolbox import Toolbox
-
-_TITLE_CHARACTERS = 60
 
 
-class Parts(Struct, frozen=True):
-    """What a session is made of. `choose` connects another profile or model, from the settings that `choose_from` was
-    told last; `prepare` writes what a new log needs, `fresh` says what it would write now; `attended`: somebody is
-    there to be asked. `on_compacted` are told of each compaction."""
-
-    folder: SessionFolder
-    workspace: Path
-    settings: Settings
-    context: Context
-    timeline: Timeline
-    todo: TodoList
-    bus: Bus
-    questions: Questions
-    replies: Replies
-    calls: Calls
-    commands: Commands
-    chosen: Chosen
-    toolbox: Toolbox
-    rules: Rules
-    redact: Callable[[str], str]
-    choose: Callable[[str], Awaitable[Chosen]]
-    choose_from: Callable[[Settings], None]
-    prepare: Callable[[], Awaitable[None]]
-    fresh: Callable[[], Awaitable[Fresh]]
-    attended: bool = True
-    on_compacted: tuple[Callable[[], object], ...] = ()
-
-
-class Session:
+class Session(Showing):
     """One conversation. `read_only` says why nothing can be written, or is empty."""
 
     def __init__(self, parts: Parts, *, title: str = "") -> None:
@@ -156,67 +112,7 @@ class Session:
         self._beside: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    # --- what it is ------------------------------------------------------------------------------------------
-
-    @property
-    def id(self) -> str:
-        """The session's id, the name of its folder."""
-        return self.folder.id
-
-    @property
-    def provider(self) -> Provider:
-        """The model's endpoint."""
-        return self._speaker.now.provider
-
-    @property
-    def model(self) -> str:
-        """The model's name as shown; the demo's says that it is no AI."""
-        return self._speaker.now.provider.label
-
-    @property
-    def profile(self) -> str:
-        """The profile the model came from."""
-        return self._speaker.now.profile
-
-    @property
-    def thinking(self) -> str:
-        """How much the model may think from the next turn on."""
-        return (self._speaker.next or self._speaker.now).thinking
-
-    @property
-    def next_model(self) -> str:
-        """The model that answers from the next turn on, where it is another one; else empty."""
-        return self._speaker.next.provider.label if self._speaker.next is not None else ""
-
-    @property
-    def demo(self) -> bool:
-        """True while the offline demo model answers."""
-        return self._speaker.now.demo
-
-    @property
-    def window(self) -> int:
-        """The model's context window in tokens."""
-        return self._speaker.now.provider.window
-
-    @property
-    def busy(self) -> bool:
-        """True while a turn or a compaction runs."""
-        return self._task is not None and not self._task.done()
-
-    @property
-    def active(self) -> bool:
-        """True while there is something that `cancel` stops: a turn, a compaction, a command of the person's own."""
-        return self.busy or (self.errand is not None and self.errand.busy)
-
-    @property
-    def queue(self) -> tuple[QueuedPrompt, ...]:
-        """The prompts that wait, in order."""
-        return self._queue.prompts
-
-    @property
-    def paused(self) -> bool:
-        """True if an interrupt holds the queue: it goes on with the next prompt that is sent."""
-        return self._queue.paused
+    # --- what is told ----------------------------------------------------------------------------------------
 
     def emit(self, event: Event) -> None:
         """Tell everybody who follows."""
@@ -434,23 +330,9 @@ class Session:
 
     async def mend(self) -> list[str]:
         """Close what a killed program left open, with records that say so. Returns what was done, in words."""
-        mended = await self._mend_calls()
+        mended = await close_calls(self.context, self.provider.model)
         # only now, since nothing may stand between a call and its result
         return mended + (await self.errand.mend() if self.errand is not None else [])
-
-    async def _mend_calls(self) -> list[str]:
-        history = self.context.history
-        calls = open_calls(history)
-        if not calls:
-            return []
-        blocks = await asyncio.to_thread(repairs, history, model=self.provider.model)
-        if not blocks:
-            return []
-        await self.context.append_message({"role": "user", "content": blocks}, origin="repair")
-        await self.context.sync()
-        names = ", ".join(sorted({str(call.get("name")) for call in calls}))
-        count = f"{len(calls)} tool calls were" if len(calls) > 1 else "a tool call was"
-        return [f"{count} cut off when the program stopped ({names}); the model is told"]
 
     async def close(self) -> None:
         """Stop what runs, give the log back, and remove the folder of a session in which nothing was said."""
@@ -508,10 +390,7 @@ class Session:
         await self._speaker.adopt()
         await self._ready()
         if not self.title:
-            first = " ".join(words.split())
-            title = (
-                first if len(first) <= _TITLE_CHARACTERS else first[: _TITLE_CHARACTERS - 1].rstrip() + "…"
-            )
+            title = title_of(words)
             try:
                 await self.rename(title)
             except CommandError as error:

@@ -1,0 +1,53 @@
+"""What a session is made of; wiring puts it together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from tui_agent.agent.bus import Bus
+    from tui_agent.agent.calls import Calls
+    from tui_agent.agent.questions import Questions
+    from tui_agent.agent.replies import Replies
+    from tui_agent.agent.speaker import Chosen
+    from tui_agent.commands import Commands
+    from tui_agent.compaction.compactor import Fresh
+    from tui_agent.context import Context
+    from tui_agent.planning.todo import TodoList
+    from tui_agent.sessions.folder import SessionFolder
+    from tui_agent.settings.schema import Settings
+    from tui_agent.timeline.timeline import Timeline
+    from tui_agent.tools.permission import Rules
+    from tui_agent.tools.toolbox import Toolbox
+
+
+class Parts(Struct, frozen=True):
+    """What a session is made of. `choose` connects another profile or model, from the settings that `choose_from` was
+    told last; `prepare` writes what a new log needs, `fresh` says what it would write now; `attended`: somebody is
+    there to be asked. `on_compacted` are told of each compaction."""
+
+    folder: SessionFolder
+    workspace: Path
+    settings: Settings
+    context: Context
+    timeline: Timeline
+    todo: TodoList
+    bus: Bus
+    questions: Questions
+    replies: Replies
+    calls: Calls
+    commands: Commands
+    chosen: Chosen
+    toolbox: Toolbox
+    rules: Rules
+    redact: Callable[[str], str]
+    choose: Callable[[str], Awaitable[Chosen]]
+    choose_from: Callable[[Settings], None]
+    prepare: Callable[[], Awaitable[None]]
+    fresh: Callable[[], Awaitable[Fresh]]
+    attended: bool = True
+    on_compacted: tuple[Callable[[], object], ...] = ()
