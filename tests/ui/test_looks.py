@@ -26,6 +26,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from textual.color import Color
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.ui.drawn import rows, strips_of, styles
@@ -173,19 +174,22 @@ def _draw(made: Stage, name: str) -> None:
 
 def check(made: Stage, scene: Scene, width: int, height: int) -> None:
     """What every state promises at every size."""
-    at = f"{scene.name} at {width} x {height}:\n{made.text}"
+    strips = strips_of(made)
+    lines = [strip.text for strip in strips]
+    text = "\n".join(lines)
+    at = f"{scene.name} at {width} x {height}:\n{text}"
     for words in scene.words:
-        assert words in made.text, f"{words!r} is not to be seen, {at}"
-    assert [cell_len(line) for line in made.lines] == [width] * height, at
-    assert not [line for line in made.lines if combining(line[0])], at
-    assert not _ambiguous(made.text), at
+        assert words in text, f"{words!r} is not to be seen, {at}"
+    assert [cell_len(line) for line in lines] == [width] * height, at
+    assert not [line for line in lines if combining(line[0])], at
+    assert not _ambiguous(text), at
     widgets = [widget for screen in made.app.screen_stack for widget in screen.walk_children(with_self=True)]
     assert len(widgets) <= MOST_WIDGETS
-    _check_titles(made, at)
-    _check_footer(made, at)
-    _check_focus(made, at)
+    _check_titles(made, strips, at)
+    _check_footer(made, strips, at)
+    _check_focus(made, strips, at)
     if made.app.screen is made.chat:
-        _check_status(made, at)
+        _check_status(made, lines[0], at)
         _check_rows(made, at)
 
 
@@ -195,28 +199,28 @@ def _ambiguous(text: str) -> set[str]:
     return {sign for sign in signs if east_asian_width(sign) == "A"} - {"\u2022"}
 
 
-def _row(made: Stage, widget: Widget, y: int) -> str:
+def _row(strips: list[Strip], widget: Widget, y: int) -> str:
     """What is on the screen in a row of the widget."""
-    return strips_of(made)[y].crop(widget.region.x, widget.region.right).text
+    return strips[y].crop(widget.region.x, widget.region.right).text
 
 
-def _check_titles(made: Stage, at: str) -> None:
+def _check_titles(made: Stage, strips: list[Strip], at: str) -> None:
     """The title of every frame is whole, and so are the names of the tabs."""
     for widget in made.app.screen.walk_children():
         if widget.region and widget.display and widget.styles.border_top[0]:
-            top, bottom = (_row(made, widget, y) for y in (widget.region.y, widget.region.bottom - 1))
+            top, bottom = (_row(strips, widget, y) for y in (widget.region.y, widget.region.bottom - 1))
             for title, row in ((widget.border_title, top), (widget.border_subtitle, bottom)):
                 assert not title or Content(str(title)).plain in row, at
     if made.chat.panel is not None and made.app.screen is made.chat:
         for tab in TABS:
-            assert f" {tab} " in _row(made, made.chat.panel, made.chat.panel.region.y) + " ", at
+            assert f" {tab} " in _row(strips, made.chat.panel, made.chat.panel.region.y) + " ", at
 
 
-def _check_footer(made: Stage, at: str) -> None:
+def _check_footer(made: Stage, strips: list[Strip], at: str) -> None:
     """Every entry is whole, at most six of them, and the way back is among them."""
     for line in made.app.screen.query(KeyLine):
         whole = {f"{entry.key} {entry.words}" for entry in line.entries}
-        text = "  ".join(_row(made, line, y).strip() for y in range(line.region.y, line.region.bottom))
+        text = "  ".join(_row(strips, line, y).strip() for y in range(line.region.y, line.region.bottom))
         shown = re.split(" {2,}", text.strip())
         assert set(shown) <= whole, (set(shown) - whole, at)
         if not made.chat.leading:
@@ -224,17 +228,17 @@ def _check_footer(made: Stage, at: str) -> None:
         assert any(words in entry for entry in shown for words in ("jump back", "go back here")), at
 
 
-def _check_focus(made: Stage, at: str) -> None:
+def _check_focus(made: Stage, strips: list[Strip], at: str) -> None:
     """One place shows that it has the focus: a row, a cursor, or the frame of a card.
 
     What is empty has no row, and the letters after the leader key lie over the composer.
     """
     theme, focused = made.app.theme_variables, made.app.focused
     if isinstance(focused, Transcript):
-        assert [line[0] for line in made.lines].count(UNICODE.cursor) == 1, at
+        assert [strip.text[0] for strip in strips].count(UNICODE.cursor) == 1, at
         return
-    rows = _drawn_on(made, theme["block-cursor-background"])
-    cursors = _drawn_on(made, theme["input-cursor-background"])
+    rows = _drawn_on(strips, theme["block-cursor-background"])
+    cursors = _drawn_on(strips, theme["input-cursor-background"])
     if isinstance(focused, Card):
         assert (rows, cursors) == ([], []), at
         assert focused.styles.border_top[1] == Color.parse(theme["border"]), at
@@ -244,12 +248,12 @@ def _check_focus(made: Stage, at: str) -> None:
         assert marks == int(not nothing) or (made.chat.leading and not marks), (rows, cursors, at)
 
 
-def _drawn_on(made: Stage, ground: str) -> list[int]:
+def _drawn_on(strips: list[Strip], ground: str) -> list[int]:
     """The rows of the screen that have cells on a ground of that colour."""
     colour = Color.parse(ground).hex.lower()
     return [
         y
-        for y, strip in enumerate(strips_of(made))
+        for y, strip in enumerate(strips)
         if any(
             part.style and part.style.bgcolor and part.style.bgcolor.get_truecolor().hex == colour
             for part in strip
@@ -257,12 +261,12 @@ def _drawn_on(made: Stage, ground: str) -> list[int]:
     ]
 
 
-def _check_status(made: Stage, at: str) -> None:
+def _check_status(made: Stage, line: str, at: str) -> None:
     """The number is whole, and a demo says that it is one."""
     weight = made.session.context.weigh()
     number = status.weight(weight.total, weight.exact, weight.pending, weight.mark)
-    assert f" {number} " in made.lines[0], at
-    assert made.session.demo == ("demo model - no AI" in made.lines[0]), at
+    assert f" {number} " in line, at
+    assert made.session.demo == ("demo model - no AI" in line), at
 
 
 def _check_rows(made: Stage, at: str) -> None:
