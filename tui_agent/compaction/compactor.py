@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui_agent.compaction.ahead import Ahead
-from tui_agent.compaction.making import Made, Skipped, Wanted, look, made, summary_body
+from tui_agent.compaction.making import Made, Skipped, Wanted, look, made, renewed, summary_body
 from tui_agent.compaction.retention import Contract
 from tui_agent.compaction.strategy import CompactionFailed
 from tui_agent.context import ContextError
@@ -301,15 +301,28 @@ class Compactor:
 
     async def _commit(self, found: Made, wanted: Wanted, started: float) -> None:
         self._say("putting it in force")
-        seen, fresh = found.look, await self._around.fresh()
-        summary = summary_body(found.text, seen.ledger)
-        contract = Contract(seen.retained, state={"ledger": seen.ledger.value()}, summary=summary["id"])
+        fresh = await self._around.fresh()
+        async with self._gate:
+            found = replace(found, look=await asyncio.to_thread(renewed, self._context, found.look))
+            before = self._context.weigh().total
+            backup, cancelled = await self._rewritten(found, wanted, started, fresh)
+        await self._tell(found, wanted, backup, before, started, fresh)
+        if cancelled is not None:
+            raise cancelled
+
+    async def _rewritten(
+        self, found: Made, wanted: Wanted, started: float, fresh: Fresh
+    ) -> tuple[Backup, asyncio.CancelledError | None]:
+        """The backup, and the cancellation that came while the log was rewritten."""
+        seen = found.look
+        summary, states = summary_body(found.text, seen.ledger), {"ledger": seen.ledger.value()}
+        contract = Contract(seen.retained, state=states, summary=summary["id"])
         change = Replacement(
             summary=summary,
             kept=seen.retained.preserved,
             until=seen.upto,
             generation=seen.generation,
-            states={"ledger": seen.ledger.value()},
+            states=states,
             prompt=fresh.prompt,
             tools=fresh.tools,
             elided=seen.retained.cut,
@@ -320,20 +333,14 @@ class Compactor:
                 raise CompactionFailed(f"what must stay would be missing: {', '.join(missing)}")
 
         figures = self._figures(found, wanted, started)
-        async with self._gate:
-            before = self._context.weigh().total
-            work = self._context.compact(change, figures=figures, check=check)
-            try:
-                backup, cancelled = await _to_its_end(work)
-            except ContextError as error:
-                if self._context.generation == seen.generation:
-                    raise
-                # it is in force, and the disk did not confirm it
-                self._emit(Notice(str(error), "error", "compaction"))
-                backup, cancelled = self._context.backups()[0], None
-        await self._tell(found, wanted, backup, before, started, fresh)
-        if cancelled is not None:
-            raise cancelled
+        try:
+            return await _to_its_end(self._context.compact(change, figures=figures, check=check))
+        except ContextError as error:
+            if self._context.generation == seen.generation:
+                raise
+            # it is in force, and the disk did not confirm it
+            self._emit(Notice(str(error), "error", "compaction"))
+            return self._context.backups()[0], None
 
     def _figures(self, found: Made, wanted: Wanted, started: float) -> dict[str, Any]:
         replaced, usage = found.look.retained.replaced, found.usage or Usage()

@@ -62,7 +62,7 @@ class Skipped(Exception):
 class Look(Struct, frozen=True):
     """The log as it was looked at: up to byte `upto`, in generation `generation`.
 
-    `newest` and `budget` are how much was to stay, `weight` what the next request weighed.
+    `newest`, `budget` and `room` are how much was to stay, `weight` what the next request weighed.
     """
 
     upto: int
@@ -73,6 +73,7 @@ class Look(Struct, frozen=True):
     source: Source
     newest: int
     budget: int
+    room: int
 
 
 class Made(Struct, frozen=True):
@@ -129,7 +130,33 @@ def look(
         pending=[*ledger.pending, *(f"a call of {call.get('name')} is open" for call in open_calls(history))],
         instruction=wanted.instruction,
     )
-    return Look(upto, generation, weight, retained, ledger, source, newest, budget)
+    return Look(upto, generation, weight, retained, ledger, source, newest, budget, room)
+
+
+def renewed(context: Context, found: Look) -> Look:
+    """The same with what was pinned or brought back since it was looked at: that stays too, and so does the record of
+    what was to stay and was dropped. Call it in a thread.
+
+    Raises:
+        Skipped: now everything stays.
+    """
+    if context.size == found.upto:
+        return found
+    seen = {message.id for message in found.source.history}
+    back = {m.id for m in context.history if m.id not in seen and _lies_before(context, m, found.upto)}
+    retained = retain(
+        context,
+        newest=found.newest,
+        budget=found.budget,
+        room=found.room,
+        upto=found.upto,
+        also=back.union(found.retained.preserved),
+    )
+    if not retained.replaced:
+        raise Skipped("short", "what would have gone was pinned meanwhile")
+    dropped = [message for message in found.retained.kept if message.id not in retained.reasons]
+    kept = sorted([*retained.kept, *dropped], key=lambda message: context.record(message.id).index)
+    return replace(found, retained=replace(retained, kept=tuple(kept)))
 
 
 async def made(found: Look, strategy: Compaction, model: Model) -> Made:
