@@ -122,6 +122,16 @@ async def test_the_newest_requests_outlive_everything_when_room_is_short() -> No
     assert "request 03" not in text
 
 
+async def test_what_the_person_wants_it_to_dwell_on_comes_before_what_is_newer() -> None:
+    made = Talk().user("look into zebra.py").assistant("zebra.py leaks a descriptor in close().")
+    for turn in range(60):
+        made.user(f"request {turn:02} of another kind").assistant(f"answer {turn:02} " + "words " * 60)
+    messages = made.user("go on").assistant("yes").messages
+    assert "zebra.py" not in await summarised(messages, budget=500)
+    text = await summarised(messages, budget=500, instruction="focus on zebra.py")
+    assert "look into zebra.py" in text and "leaks a descriptor" in text and "request 59" in text
+
+
 def histories() -> st.SearchStrategy[Talk]:
     turn = st.tuples(
         st.text(min_size=1, max_size=300), st.text(max_size=300), st.text(max_size=2_000), st.booleans()

@@ -38,7 +38,8 @@ class Shout:
     name = "shout"
     async def compact(self, source, model):
         model.say("shouting")
-        return result(source, model, source.replaced[0].text.upper())
+        texts = [message.text for message in source.replaced if message.text]
+        return result(source, model, texts[0].upper())
 """
 _ANY = "class Shout:\n    name = 'any'\n    async def compact(self, source, model):\n        {}\n"
 
@@ -68,8 +69,12 @@ NO_STRATEGY = {
 """What a package offers, and what is said of it."""
 
 _DRIVER = """\
-import asyncio, json, sys
+import asyncio, json, sys, tempfile
+from pathlib import Path
 from tests.compaction.asked import asking, source, talk
+from tests.compaction.running import compacted, compacting, talked
+from tests.support.engine import engine
+from tests.support.server import ScriptedServer
 from tui_agent.compaction import registry
 from tui_agent.compaction.strategy import CompactionFailed
 
@@ -81,12 +86,28 @@ async def acted(name, asked):
     except CompactionFailed as error:
         return {"failed": str(error), "ways": error.ways}
 
+async def in_session(name):
+    async with ScriptedServer() as server:
+        folder = Path(tempfile.mkdtemp(dir=sys.argv[1]))
+        async with engine(folder, server, settings=compacting(server, strategy=name), allow=["bash"]) as run:
+            await talked(run, server)
+            before = run.context.path.read_bytes()
+            ended = await compacted(run)
+            same = run.context.path.read_bytes() == before
+            return {
+                "event": type(ended).__name__,
+                "said": getattr(ended, "text", "") or getattr(ended, "reason", ""),
+                "same": same,
+                "first": run.context.history[0].text,
+            }
+
 async def main():
     names = sorted(registry.strategies())
     imported = [name for name in names if name.replace("-", "_") in sys.modules]
     async with asking() as asked:
         done = {name: await acted(name, asked) for name in names if name != "summary"}
-    print(json.dumps({"imported": imported, "done": done}))
+    sessions = {name: await in_session(name) for name in ("shout", "lossy", "unimportable")}
+    print(json.dumps({"imported": imported, "done": done, "sessions": sessions}))
 
 asyncio.run(main())
 """
@@ -124,8 +145,9 @@ def acted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(site)]
     subprocess.run([*pip, *map(str, wheels)], check=True, capture_output=True, timeout=100)
     env = {**os.environ, "PYTHONPATH": f"{_REPOSITORY}{os.pathsep}{site}"}
+    env["TUI_AGENT_HOME"] = str(folder / "home")
     ran = subprocess.run(
-        [sys.executable, "-c", _DRIVER], env=env, capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", _DRIVER, str(folder)], env=env, capture_output=True, text=True, timeout=100
     )
     assert ran.returncode == 0, ran.stderr
     answer: dict[str, Any] = json.loads(ran.stdout)
@@ -137,6 +159,20 @@ def test_an_installed_package_brings_a_strategy_that_acts(acted: dict[str, Any])
     assert done["summary"].startswith("PARSER.PY DROPS THE LAST LINE")
     assert done["preserved"] == ["m0005", "m0006"]
     assert "shouting" in done["stages"]
+
+
+def test_it_acts_in_a_session_when_settings_name_it(acted: dict[str, Any]) -> None:
+    done = acted["sessions"]["shout"]
+    assert done["event"] == "CompactionCompleted", done["said"]
+    assert done["said"].startswith("ALPHA.PY PART 0: THE PARSER READS") and done["said"] in done["first"]
+
+
+@pytest.mark.parametrize("package", ["lossy", "unimportable"])
+def test_in_a_session_a_wrong_one_changes_no_byte_and_is_named(acted: dict[str, Any], package: str) -> None:
+    done = acted["sessions"][package]
+    assert done["event"] == "CompactionFailed"
+    assert f"the strategy '{package}' of the package {package} 1.2" in done["said"]
+    assert done["same"]
 
 
 def test_nothing_of_a_package_is_imported_before_it_is_chosen(acted: dict[str, Any]) -> None:

@@ -497,6 +497,13 @@ async def test_a_summary_that_was_cut_off_is_asked_for_once_more_and_shorter() -
         assert asked.stages == ["summarising", "summarising again, shorter"]
 
 
+async def test_thinking_that_left_no_room_for_the_summary_is_said() -> None:
+    async with asking() as asked:
+        asked.server.always(Reply.thinking("hm " * 50).stopping("max_tokens"))
+        with pytest.raises(CompactionFailed, match="its thinking left no room, twice"):
+            await Summary().compact(source(talk().messages, asked, thinking=THINKING), asked.model)
+
+
 async def test_a_summary_over_its_budget_twice_is_refused() -> None:
     async with asking() as asked:
         asked.server.always(Reply.text(GOOD + "\nparser.py again" * 200))

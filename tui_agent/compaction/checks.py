@@ -46,8 +46,8 @@ _ERROR = re.compile(
     r"|as an ai\b|抱歉|对不起|我无法|申し訳|すみません)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<![\w/.-])(?:[\w@~.+-]*/)*[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,7}\b(?![\w/])")
-"""What looks like the path of a file."""
+_NAME = re.compile(r"(?<![\w/.-])(?:[\w@~.+-]*/)*[\w@+-][\w@+.-]+\.[A-Za-z]\w{0,7}\b(?![\w/])")
+"""What looks like the path of a file; not `e.g.` and the like."""
 _WEB = re.compile(r"https?://\S+")
 _IDENTIFIER = re.compile(r"\b(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w+|[A-Za-z]+\d\w*)\b")
 _WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4,}")

@@ -7,6 +7,7 @@ earlier requests and the beginnings of answers, newest first.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,11 @@ _LEAST_ENTRY = 8
 """Tokens: with less room left nothing more is taken."""
 
 
-_PENDING, _LEDGER, _EARLIER, _REQUEST, _LATER = (number * 10_000_000 for number in range(1, 6))
+_STEP = 10_000_000
+_PENDING, _LEDGER, _EARLIER, _REQUEST, _LATER = (number * _STEP for number in range(1, 6))
 """Ranks behind the newest requests: what is not done, the ledger, earlier summaries, older requests, and the rest."""
+_WORD = re.compile(r"[\w./-]{4,}")
+"""Words of an instruction that are looked for; shorter ones stand everywhere."""
 _FROM_LOG = "From the log:"
 
 
@@ -91,7 +95,7 @@ def _summary(source: Source, model: Model) -> str:
     budget = max(1, min(source.budget, source.tokens.count - 1))
     taken: list[_Entry] = []
     left = budget - model.count(_composed(taken))
-    for entry in sorted(_entries(source), key=lambda entry: entry.rank):
+    for entry in sorted(_focused(source), key=lambda entry: entry.rank):
         if left < _LEAST_ENTRY:
             break
         shorter = cut(entry.text, min(entry.most, left, max(left // 2, budget // _SHARE)), model.count)
@@ -112,6 +116,14 @@ def _composed(taken: Sequence[_Entry]) -> str:
 def _least(source: Source) -> str:
     """What is said where there is room for nothing."""
     return f"{len(source.replaced)} earlier messages are left out."
+
+
+def _focused(source: Source) -> Iterator[_Entry]:
+    """Everything worth saying; what the person wants the summary to dwell on comes right behind the ledger."""
+    wanted = {word.casefold() for word in _WORD.findall(source.instruction)}
+    for entry in _entries(source):
+        about = entry.rank > _LEDGER and any(word in entry.text.casefold() for word in wanted)
+        yield replace(entry, rank=_LEDGER + entry.rank % _STEP) if about else entry
 
 
 def _entries(source: Source) -> Iterator[_Entry]:

@@ -1,7 +1,12 @@
 """The strategies by name: those that ship, and what installed packages offer as entry points.
 
-A package offers one in the group `tui_agent.compaction`; the entry point's name is the strategy's, and it names a
-strategy or a callable without arguments that gives one. Nothing of a package is imported before it is used.
+A package offers one in the group `tui_agent.compaction`; the entry point's name is the strategy's, which settings take
+(`compaction.strategy`), and it names a strategy or a callable without arguments that gives one:
+
+    [project.entry-points."tui_agent.compaction"]
+    outline = "my_package:Outline"         # name, async compact(source, model) -> CompactionResult
+
+Nothing of a package is imported before it is used, and what it gives back is looked at before it is trusted.
 """
 
 from __future__ import annotations

@@ -266,17 +266,17 @@ class _Work:
         reply = await ask(self._told(most, shorter=True))
         text = _text(reply)
         if _refused(reply) or self._too_long(reply, text):
-            raise CompactionFailed(
-                f"the summary was not used: it is longer than it may be ({most:,} tokens), twice",
-                ways=checks.WAYS,
+            why = (
+                f"it is longer than it may be ({most:,} tokens)"
+                if text.strip()
+                else "its thinking left no room"
             )
+            raise CompactionFailed(f"the summary was not used: {why}, twice", ways=checks.WAYS)
         return text
 
     def _too_long(self, reply: Reply, text: str) -> bool:
         size = self._model.count(text)
-        return bool(text.strip()) and (
-            reply.stop_reason == "max_tokens" or self._source.budget < size < self._source.tokens.count
-        )
+        return reply.stop_reason == "max_tokens" or self._source.budget < size < self._source.tokens.count
 
     def _told(self, most: int, *, shorter: bool = False) -> str:
         source = self._source
