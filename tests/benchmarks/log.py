@@ -252,7 +252,8 @@ def _run(part: str, folder: Path) -> Figures:
     return figures
 
 
-def _print(rows: list[Row]) -> None:
+def show(rows: list[Row]) -> None:
+    """Print a table of figures, their floors and whether they are met."""
     table = [["", "median", "floor", "ratio", "to reach", ""], *(row.cells() for row in rows)]
     widths = [max(len(line[column]) for line in table) for column in range(6)]
     for line in table:
@@ -277,7 +278,7 @@ def main() -> int:
     missed = False
     for messages in arguments.messages or SIZES:
         rows = measure(messages, arguments.rounds, arguments.seed)
-        _print(rows)
+        show(rows)
         missed = missed or any(row.met is False for row in rows)
     return 1 if missed else 0
 

@@ -196,7 +196,7 @@ class Micro:
         items = [item.api() for item in found.items]
         figures = {"before": total, "after": total - found.freed}
         record = await self._context.elide(items, by="auto", reason=REASON, **figures)
-        after = self._context.weigh().total
+        after = (await asyncio.to_thread(self._context.weigh)).total
         self._tried(after, enough=enough)
         self._announce()
         self._emit(MicroCompacted(record.id, found.words, total, after, arithmetic))
