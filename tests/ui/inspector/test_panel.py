@@ -9,6 +9,7 @@ import pytest
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
+from tui_agent.context import Elision
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.chat import copying
 from tui_agent.ui.inspector.panel import Panel
@@ -164,7 +165,7 @@ async def test_a_record_is_pinned_left_out_and_brought_back(tmp_path: Path) -> N
         await made.press("p")
         await made.until(lambda: "pinned: " not in made.text)
         await made.press("e")
-        await made.until(lambda: "left out: " in made.text)
+        await made.until(lambda: "shortened: " in made.text)
         await made.press("b")
         await made.until(lambda: made.session.performed[-1] == ("unelide", record))
         assert made.session.performed == [
@@ -174,6 +175,74 @@ async def test_a_record_is_pinned_left_out_and_brought_back(tmp_path: Path) -> N
             ("unelide", record),
         ]
         await made.until(lambda: "about 690 tokens" in made.text, "what leaving out did")
+
+
+async def test_a_record_is_dropped_and_what_was_done_is_taken_back(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(160, 36)) as made:
+        panel = await _open(made)
+        record = made.session.context.records[panel.tab.rows.cursor].id
+        assert "u undo" not in made.lines[-1]
+        await made.press("d")
+        await made.until(lambda: "dropped: " in made.text and "u undo" in made.lines[-1])
+        await made.press("u")
+        await made.until(lambda: made.session.performed[-1] == ("unelide", record))
+        await made.until(lambda: "u undo" not in made.lines[-1])
+        for key, back in (("p", "unpin"), ("e", "unelide")):
+            await made.press(key)
+            await made.until(lambda: "u undo" in made.lines[-1])
+            await made.press("u")
+            await made.until(lambda back=back: made.session.performed[-1] == (back, record))
+            await made.until(lambda: "u undo" not in made.lines[-1])
+        await made.press("d")
+        await made.until(lambda: "b bring back" in made.lines[-1])
+        await made.press("b")
+        await made.until(lambda: "d drop" in made.lines[-1])
+        await made.press("u")
+        await made.until(lambda: made.session.performed[-1] == ("drop", record), "dropped, as it was before")
+
+
+async def test_a_key_that_is_not_offered_does_nothing(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(160, 36)) as made:
+        await _open(made)
+        await made.press("b", "u")
+        await made.press("p")
+        await made.until(lambda: "pinned: " in made.text)
+        await made.press("e", "d")
+        await made.settle()
+        assert [name for name, _ in made.session.performed] == ["pin"]
+
+
+async def test_a_batch_that_was_left_out_comes_back_together(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        conversation(session.context)
+        named = [record.id for record in session.context.records if record.role == "assistant"][:2]
+        session.context.line(
+            {"role": "_elide", "id": "e9", "items": [{"record": name, "block": 0} for name in named]}
+        )
+        for item, name in enumerate(named):
+            session.context._elided[name] = [Elision("e9", item, 0, "[truncated]", "auto", "micro")]
+
+    async with stage(tmp_path, size=(160, 36), prepare=fill) as made:
+        await _open(made)
+        assert made.text.count("shortened: ") == 2
+        await made.until(lambda: "b bring all back" in made.lines[-1])
+        await made.press("b")
+        await made.until(lambda: made.session.performed == [("unelide", "e9")])
+
+
+async def test_how_much_a_record_matters_is_said(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        conversation(session.context)
+        last = session.context.records[-1].id
+        session.context._marks[last] = {"priority": 25, "ttl": 20, "compressible": False, "pinned": True}
+
+    async with stage(tmp_path, size=(200, 50), prepare=fill) as made:
+        await _open(made)
+        assert "pinned, p25: " in made.text
+        await made.press("enter")
+        await made.until(lambda: "priority 25 of 100: the lowest is shortened first" in made.text)
+        assert "never shortened, never summarised" in made.text
+        assert "worth keeping for 20 answers" in made.text
 
 
 async def test_records_follow_the_log_and_keep_the_chosen_row(tmp_path: Path) -> None:
@@ -294,7 +363,7 @@ async def test_a_read_only_session_offers_no_change(tmp_path: Path) -> None:
 
     async with stage(tmp_path, size=WIDE, prepare=fill) as made:
         await _open(made)
-        assert "leave out" not in made.lines[-1]
+        assert "shorten" not in made.lines[-1] and "drop" not in made.lines[-1]
         await made.press("e", "p")
         await made.settle()
         assert made.session.performed == []

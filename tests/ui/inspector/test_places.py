@@ -63,8 +63,8 @@ async def test_what_is_left_out_is_said_in_the_opened_record(tmp_path: Path) -> 
     await context.close()
     async with looking(path) as made:
         await made.press("home", "enter")
-        await made.until(lambda: "all of it is sent as [gone] (by user, drop)" in made.text)
-        assert "left out: hello" in made.text
+        await made.until(lambda: "all of it is sent as [gone] (by you)" in made.text)
+        assert "shortened: hello" in made.text
 
 
 async def test_an_opened_record_is_copied_where_there_is_no_chat(

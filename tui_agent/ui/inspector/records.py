@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -21,20 +22,26 @@ from tui_agent.ui.rows import Cell, Column, Rows
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from tui_agent.context import Context, Record
+    from tui_agent.context import Context, Elision, Record
 
+_DROPPED, _SHORTENED = "dropped", "shortened"
 _MOST_SHOWN = 64 * 1024
 """Bytes of a record that its detail shows."""
 
 
 class Records(Tab):
-    """The records. Enter opens one, `p` pins, `e` leaves it out, `b` brings it back."""
+    """The records. Enter opens one, `p` pins, `e` shortens it to a few words, `d` drops it, `b` brings it back.
+
+    `u` takes back what was done here last.
+    """
 
     NAME = "Records"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "pin", show=False),
         Binding("e", "elide", show=False),
+        Binding("d", "drop", show=False),
         Binding("b", "bring_back", show=False),
+        Binding("u", "undo", show=False),
     ]
 
     def __init__(self, context: Context, around: Callable[[], Around]) -> None:
@@ -43,6 +50,8 @@ class Records(Tab):
         self._records: Sequence[Record] = ()
         self._digits = 0
         self._opened = -1
+        self._undo: list[tuple[str, str]] = []
+        """Commands and their records that take back what was done here, the newest last."""
 
     def columns(self) -> Sequence[Column]:
         self._digits = len(str(len(self)))
@@ -112,9 +121,8 @@ class Records(Tab):
         count = words.tokens(weight) if weight.count or not meta else ""
         text = literal.one_line(first_words(record), FIRST_WORDS)
         flags = self._flags(record)
-        said = Content.assemble(
-            (flags, "bold $text-warning"), (text, "$text-muted" if meta or "left out" in flags else "")
-        )
+        unsent = meta or any(flag in flags for flag in (_DROPPED, _SHORTENED))
+        said = Content.assemble((flags, "bold $text-warning"), (text, "$text-muted" if unsent else ""))
         return (
             f"{record.line}",
             Content.styled(name, "$text-muted" if meta else "$text-primary"),
@@ -123,8 +131,17 @@ class Records(Tab):
         )
 
     def _flags(self, record: Record) -> str:
-        pinned = "pinned: " if self.context.marks(record.id).get("pinned") else ""
-        return pinned + ("left out: " if self.context.elided(record.id) else "")
+        """What stands before a record's words: that it is pinned, dropped or shortened, and how much it matters."""
+        if record.role.startswith("_"):
+            return ""
+        marks = self.context.marks(record.id)
+        said = ["pinned"] if marks.get("pinned") else []
+        if elisions := self.context.elided(record.id):
+            said.append(_DROPPED if _is_dropped(elisions) else _SHORTENED)
+        priority = marks.get("priority")
+        if isinstance(priority, int) and not self.narrow:
+            said.append(f"p{priority}")
+        return f"{', '.join(said)}: " if said else ""
 
     def open(self, index: int) -> None:
         again, self._opened = index == self._opened, index
@@ -141,6 +158,7 @@ class Records(Tab):
         if record.damaged:
             yield f"damaged: {literal.one_line(record.damaged)}", "$text-error"
         else:
+            yield from self._marks(record)
             yield from self._elisions(record)
             yield from self._rendered(record)
             if record.length <= _MOST_SHOWN:
@@ -151,12 +169,27 @@ class Records(Tab):
         if record.length > _MOST_SHOWN:
             yield f"... of {words.size(record.length)}", "$text-warning"
 
+    def _marks(self, record: Record) -> Iterator[Said]:
+        """How much it matters, in words."""
+        if record.role.startswith("_"):
+            return
+        marks = self.context.marks(record.id)
+        said = ["pinned: never shortened, never summarised"] if marks.get("pinned") else []
+        if isinstance(priority := marks.get("priority"), int):
+            said.append(f"priority {priority} of 100: the lowest is shortened first")
+        if isinstance(ttl := marks.get("ttl"), int):
+            said.append(f"worth keeping for {ttl} answers")
+        if marks.get("compressible") is False:
+            said.append("never shortened")
+        yield from ((words, "$text-secondary") for words in said)
+
     def _elisions(self, record: Record) -> Iterator[Said]:
         """What of it is not sent, and since when."""
         for elision in self.context.elided(record.id):
             what = "all of it" if elision.block is None else f"block {elision.block}"
-            instead = "left out" if elision.placeholder is None else f"sent as {elision.placeholder}"
-            yield f"{what} is {instead} (by {elision.by}, {elision.reason})", "$text-warning"
+            instead = "dropped" if elision.placeholder is None else f"sent as {elision.placeholder}"
+            by = "by you" if elision.by == "user" else f"by itself: {elision.reason}"
+            yield f"{what} is {instead} ({by})", "$text-warning"
 
     def _rendered(self, record: Record) -> Iterator[Said]:
         content = record.body.get("content")
@@ -180,7 +213,7 @@ class Records(Tab):
     # --- what can be done
 
     def keys(self) -> Sequence[Key]:
-        made = [*self.reading_keys(), Key("/", "filter", "filter")]
+        made = [*self.reading_keys(), Key("/", "filter", "filter", rank=2)]
         record = self._current()
         if self.writable and record is not None and not record.role.startswith("_") and not record.damaged:
             pinned = bool(self.context.marks(record.id).get("pinned"))
@@ -188,8 +221,22 @@ class Records(Tab):
             if self.context.elided(record.id):
                 made.append(Key("b", "bring back", "bring_back"))
             elif not pinned:
-                made.append(Key("e", "leave out", "elide"))
+                made += [Key("e", "shorten", "elide"), Key("d", "drop", "drop")]
+        elif self.writable and record is not None and record.role == "_elide" and self._in_force(record):
+            made.append(Key("b", "bring all back", "bring_back"))
+        if self._undo:
+            made.append(Key("u", "undo", "undo"))
         return made
+
+    def _in_force(self, record: Record) -> bool:
+        """Is anything of what an `_elide` record names left out because of it?"""
+        return any(elision.elide == record.id for _, elision in self._named(record))
+
+    def _named(self, record: Record) -> Iterator[tuple[str, Elision]]:
+        """The records that an `_elide` record names, with what is in force on each."""
+        for name in dict.fromkeys(str(item.get("record")) for item in record.body.get("items", ())):
+            with suppress(ValueError):  # it went into a summary
+                yield from ((name, elision) for elision in self.context.elided(name))
 
     def _current(self) -> Record | None:
         index = self.rows.cursor
@@ -197,21 +244,45 @@ class Records(Tab):
 
     def action_pin(self) -> None:
         """Pin the record, or take the pin off."""
-        self._ask("unpin" if self._is_pinned() else "pin")
-
-    def _is_pinned(self) -> bool:
         record = self._current()
-        return record is not None and bool(self.context.marks(record.id).get("pinned"))
+        pinned = record is not None and bool(self.context.marks(record.id).get("pinned"))
+        self._ask("pin", *(("unpin", "pin") if pinned else ("pin", "unpin")))
 
     def action_elide(self) -> None:
-        """Leave the record out of what is sent."""
-        self._ask("elide")
+        """Send a few words in the place of the record."""
+        self._ask("elide", "elide", "unelide")
+
+    def action_drop(self) -> None:
+        """Send nothing of the record."""
+        self._ask("drop", "drop", "unelide")
 
     def action_bring_back(self) -> None:
-        """Bring it back."""
-        self._ask("unelide")
-
-    def _ask(self, command: str) -> None:
+        """Send it again as it is; of a batch all that it names, which is too many to be left out again one by one."""
         record = self._current()
-        if record is not None and self.writable:
-            self.post_message(self.Asked(command, (record.id,)))
+        if record is None:
+            return
+        again = "drop" if _is_dropped(self.context.elided(record.id)) else "elide"
+        self._ask("bring_back", "unelide", "" if record.role == "_elide" else again)
+
+    def action_undo(self) -> None:
+        """Take back what was done here last."""
+        if self._undo and self.writable:
+            self.post_message(self.Asked(*_asking(self._undo.pop())))
+
+    def _ask(self, action: str, command: str, back: str) -> None:
+        """Ask for a command on the record if the action is offered; `back` takes it back, "" if nothing does."""
+        record = self._current()
+        if record is not None and any(key.action == action for key in self.keys()):
+            if back:
+                self._undo.append((back, record.id))
+            self.post_message(self.Asked(*_asking((command, record.id))))
+
+
+def _asking(done: tuple[str, str]) -> tuple[str, tuple[str, ...]]:
+    command, record = done
+    return command, (record,)
+
+
+def _is_dropped(elisions: Sequence[Elision]) -> bool:
+    """Is nothing sent in the place of what is left out?"""
+    return bool(elisions) and all(elision.placeholder is None for elision in elisions)
