@@ -39,7 +39,7 @@ class Shout:
     async def compact(self, source, model):
         model.say("shouting")
         texts = [message.text for message in source.replaced if message.text]
-        return result(source, model, texts[0].upper())
+        return result(source, model, texts[0].upper()[:60])
 """
 _ANY = "class Shout:\n    name = 'any'\n    async def compact(self, source, model):\n        {}\n"
 
