@@ -95,16 +95,17 @@ class Shrinking:
         self.compactor = Compactor(
             context=context, around=around, gate=gate, emit=emit, on_compacted=on_compacted
         )
+        self._micro = Micro(
+            context=context,
+            policy=around.policy,
+            emit=emit,
+            announce=self._shortened,
+            price=self._price,
+        )
         self._relief = Relief(
             context=context,
             compactor=self.compactor,
-            micro=Micro(
-                context=context,
-                policy=around.policy,
-                emit=emit,
-                announce=self._shortened,
-                price=self._price,
-            ),
+            micro=self._micro,
             around=around,
             emit=emit,
             run=self._run,
@@ -126,6 +127,12 @@ class Shrinking:
     def busy(self) -> bool:
         """True while a compaction runs."""
         return self.compactor.busy
+
+    @property
+    def due(self) -> tuple[int, int]:
+        """The weights, in tokens, above which old results are shortened next, and at which a summary is due."""
+        window = self._replies.limits.window
+        return self._micro.due_above(window), Policy(self.keys).limit(window)
 
     @property
     def waits(self) -> bool:
