@@ -21,7 +21,7 @@ from tests.support import crash, faults, powerloss
 from tests.support.crash import Call, Case, Driver
 from tui_agent.context import Context, LogBusy, LogWriteError
 
-REWRITES = ("revert", "clear", "clear_with_prompt", "restore", "undo", "redo", "prompt")
+REWRITES = ("revert", "clear", "clear_with_prompt", "restore", "undo", "redo", "prompt", "compact")
 NO_LINKS = "link,linkat:error=EPERM"
 """A file system where a file has one name."""
 APPENDS = ("append", "append_many", "append_and_sync")
@@ -275,7 +275,7 @@ def test_every_cut_of_the_last_record_spares_all_others(templates: dict[str, Pat
 REFUSALS = ("write", "sendfile", "fsync", "fdatasync", "openat", "link", "linkat", "rename", "renameat2")
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", [*OPERATIONS[:-1], pytest.param("compact", marks=pytest.mark.slow)])
 def test_a_disk_that_refuses_any_call_is_reported_and_loses_nothing(
     driver: Driver, templates: dict[str, Path], tmp_path: Path, operation: str
 ) -> None:

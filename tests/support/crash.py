@@ -105,6 +105,27 @@ async def prompt(context: Context) -> None:
     await context.write_system_prompt("a prompt, late")
 
 
+async def compact(context: Context) -> None:
+    """The whole transaction, with the strategy that asks no model."""
+    from tests.compaction.lone import lone
+    from tests.compaction.stories import Scripted
+    from tui_agent.compaction.making import Wanted
+    from tui_agent.context import LogWriteError
+    from tui_agent.events import CompactionFailed, Event, Notice
+
+    told: list[str] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, CompactionFailed):
+            told.append(event.reason)
+        elif isinstance(event, Notice) and event.level == "error":
+            told.append(event.text)
+
+    await lone(context, Scripted(lambda text: ""), emit=hear).compact(Wanted("manual"))
+    for reason in told:
+        raise LogWriteError(context.path, 0, reason)
+
+
 async def sync(context: Context) -> None:
     await context.sync()
 
@@ -122,7 +143,7 @@ OPERATIONS: dict[str, Callable[[Context], Awaitable[None]]] = {
     operation.__name__: operation
     for operation in (
         *(append, append_many, append_and_sync, sync, reload),
-        *(revert, clear, clear_with_prompt, restore, undo, redo, prompt),
+        *(revert, clear, clear_with_prompt, restore, undo, redo, prompt, compact),
     )
 }
 
@@ -383,7 +404,10 @@ def _run(case: Case) -> Outcome:
 
 
 def _serve(requests: IO[str], answers: IO[str]) -> None:
-    import tui_agent.context  # noqa: F401  (imported before the forks)
+    # imported before the forks
+    import tests.compaction.lone
+    import tests.compaction.stories  # noqa: F401
+    import tui_agent.context  # noqa: F401
 
     for line in requests:
         try:
