@@ -542,7 +542,7 @@ async def test_a_listener_that_fails_is_told_of_and_stops_nothing(tmp_path: Path
 async def test_a_summary_is_prepared_ahead_of_time_and_put_in_force_without_a_wait(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
         server.always(answering())
-        chosen = settings(server, window=20_000, micro_ratio=0.84, ahead="on")
+        chosen = settings(server, window=20_000, ahead="on")
         async with engine(tmp_path, server, settings=chosen) as run:
             await filled(run, lambda: any(is_summariser(body) for body in server.requests))
             assert not run.all(events.CompactionStarted)
@@ -560,7 +560,7 @@ async def test_a_summary_is_prepared_ahead_of_time_and_put_in_force_without_a_wa
 async def test_a_summary_ahead_of_time_is_given_up_when_history_is_rewritten(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
         server.always(answering())
-        chosen = settings(server, window=20_000, micro_ratio=0.84, ahead="on")
+        chosen = settings(server, window=20_000, ahead="on")
         async with engine(tmp_path, server, settings=chosen) as run:
             await filled(run, lambda: any(is_summariser(body) for body in server.requests))
             await run.session.perform("revert", str(run.session.timeline.turns()[-1].id))
@@ -608,6 +608,16 @@ async def test_a_short_session_gets_an_answer(tmp_path: Path) -> None:
             ended = await compacted(run)
             assert isinstance(ended, CompactionSkipped)
             assert ended.reason == "short"
+
+
+async def test_where_nothing_can_be_elided_a_summary_waits_until_it_is_due(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        server.always(answering(size=150))
+        async with engine(tmp_path, server, settings=settings(server, window=20_000)) as run:
+            await filled(run, lambda: bool(run.all(CompactionCompleted)))
+            started = run.all(events.CompactionStarted)
+            assert [event.trigger for event in started] == ["auto"]
+            assert started[0].tokens >= started[0].limit == 15_000
 
 
 async def test_what_is_sent_after_a_compaction_is_announced_to_the_watch_of_the_prefix(
