@@ -202,6 +202,8 @@ LIES = {
     "a changed file is untouched": "## Files and their state\n- a.py: not changed yet",
     "a changed file is unchanged, in Chinese": "## Files and their state\n- a.py：未修改",
     "nothing was changed": "## Done\nNo files were changed so far.",
+    "all tests pass": "## Done\n- All 14 tests pass now.",
+    "everything is done": "## In progress\nNothing is left to do.",
     "an open todo is done": "## Done\n- write the changelog",
     "a finished todo is open": "## In progress\n- [ ] mend a.py",
 }
@@ -212,6 +214,7 @@ TRUTHS = {
     "what was": "## Done\n- `ruff check .` failed first and passes now\n- a.py was unchanged, then it was edited",
     "another file": "## Files and their state\n- data.py: not changed\n- b/a.py: not changed\n- a.pyi: unchanged",
     "a todo spoken of": "## Done\n- it was agreed to write the changelog last",
+    "tests that shall pass": "## In progress\n- all tests should pass before the release\n- make the tests pass",
     "not yet": "## In progress\n- pytest -q does not pass yet",
     "a goal": "## Goal and current request\nAll of it: `pytest -q` passes, a.py is unchanged.",
     "nothing": "",

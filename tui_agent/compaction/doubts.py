@@ -51,6 +51,16 @@ _NONE_CHANGED = re.compile(
     r"\bnothing (?:was|has been)(?: yet)? (?:changed|edited|modified)\b",
     re.IGNORECASE,
 )
+_TESTS_PASS = re.compile(
+    r"\b(?:(?:all|the|every)\b.{0,20}\btests?\b.{0,20}\bpass(?:es|ed|ing)?|tests? (?:now |all )?pass(?:es|ed)?"
+    r"|test suite (?:is green|passes|passed))\b|测试(?:全部|都)?通过|テストは?(?:すべて|全て)?(?:通|成功)",
+    re.IGNORECASE,
+)
+_ALL_DONE = re.compile(
+    r"\b(?:nothing (?:is |remains )?(?:left|open|to do|to be done)|(?:everything|all(?: of it| work| tasks| todos)?) "
+    r"(?:is|are|was|were|has been|have been) (?:done|finished|complete|completed))\b|全部完成|すべて完了",
+    re.IGNORECASE,
+)
 
 
 class Fact(Struct, frozen=True):
@@ -80,15 +90,28 @@ def _against(fact: Fact, lines: Iterable[str], parts: Mapping[str, str]) -> Iter
         return
     for line in lines:
         if _names(line, fact.subject) and _CONTRARY[fact.kind](_without(line, fact.subject)):
-            yield f'the summary says "{_short(line)}", but of `{_short(fact.subject)}` {fact.words}'
+            yield _says(line, fact)
 
 
-def _against_all(lines: Iterable[str], facts: Iterable[Fact]) -> Iterator[str]:
-    changed = [fact.subject for fact in facts if fact.kind == "changed"]
+def _against_all(lines: Iterable[str], facts: Sequence[Fact]) -> Iterator[str]:
+    """What the summary says of all files, tests or todos, against what the log has of one."""
+    changed = [fact for fact in facts if fact.kind == "changed"]
+    tests = [
+        fact for fact in facts if fact.kind in ("passed", "failed") and "test" in fact.subject.casefold()
+    ]
+    failing = [] if any(fact.kind == "passed" for fact in tests) else tests
+    left = [fact for fact in facts if fact.kind == "open"]
     for line in lines:
         if changed and _NONE_CHANGED.search(line):
-            yield f'the summary says "{_short(line)}", but by the log {changed[0]} was changed'
-            return
+            yield _says(line, changed[0])
+        elif failing and _TESTS_PASS.search(line) and not _NOT.search(line):
+            yield _says(line, failing[0])
+        elif left and _ALL_DONE.search(line):
+            yield _says(line, left[0])
+
+
+def _says(line: str, fact: Fact) -> str:
+    return f'the summary says "{_short(line)}", but of `{_short(fact.subject)}` {fact.words}'
 
 
 def _claims_pass(line: str) -> bool:
