@@ -18,6 +18,9 @@ from tui_agent.settings.schema import Profile, Settings
 if TYPE_CHECKING:
     from tui_agent.sessions.folder import SessionFolder
 
+_OUTPUT_SHARE = 4
+"""An answer of the demo model takes at most this part of a small window."""
+
 
 @dataclass
 class Choice:
@@ -101,7 +104,9 @@ def _provider(profile: Profile, key: str | None, load_blob: Callable[[str], byte
     if profile.provider == "demo":
         from tui_agent.llm.demo import DemoProvider
 
-        return DemoProvider()
+        window = profile.context_window or DemoProvider.WINDOW
+        most = profile.max_output_tokens or min(DemoProvider.MAX_OUTPUT, window // _OUTPUT_SHARE)
+        return DemoProvider(window=window, max_output_tokens=most)
     from tui_agent.llm.anthropic import AnthropicProvider
 
     return AnthropicProvider(profile, key, load_blob=load_blob)

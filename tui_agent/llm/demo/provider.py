@@ -40,8 +40,11 @@ class DemoProvider:
         max_output_tokens: the longest answer it offers, in tokens.
     """
 
+    WINDOW, MAX_OUTPUT = 200_000, 16_000
+    """Tokens, where settings name no others."""
+
     def __init__(
-        self, *, delay: float = 0.012, window: int = 200_000, max_output_tokens: int = 16_000
+        self, *, delay: float = 0.012, window: int = WINDOW, max_output_tokens: int = MAX_OUTPUT
     ) -> None:
         self._delay = delay
         self._window = window
