@@ -67,7 +67,7 @@ corrections, quoted.
 What was finished, with the result that shows it.
 
 {heading(IN_PROGRESS)}
-What was begun and is not finished: how far it got, what was found out so far, what had been said would come next. Code \
+What was begun and is not finished: how far it got, what was found out so far, what was said to come next. Code \
 that stands in no file yet stands here in full.
 
 {heading(DECISIONS)}
