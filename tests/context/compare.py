@@ -24,6 +24,8 @@ def everything(context: Context) -> dict[str, Any]:
         "damage": context.damage,
         "marks": [dict(context.marks(record.id)) for record in records if not record.damaged],
         "elided": [context.elided(record.id) for record in records],
+        "brought back": [context.brought_back(record.id) for record in records],
+        "estimated": [context.estimated(record.id) for record in records],
         "checkpoints": list(context.checkpoints()),
         "next checkpoint": context.n_checkpoints,
         "weight": (context.token_count, context.token_count_with_pending, context.weigh()),

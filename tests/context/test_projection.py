@@ -120,6 +120,47 @@ async def test_a_message_all_of_whose_blocks_are_dropped_is_left_out_until_one_c
     await check(context)
 
 
+async def test_what_was_brought_back_is_remembered_by_block(path: Path) -> None:
+    context = Context(path)
+    records = await context.append_message([text("one"), text("two"), text("three")])
+    items: list[dict[str, Any]] = [
+        {"record": records[0].id, "as": None},
+        {"record": records[1].id, "block": 0, "as": "short"},
+        {"record": records[2].id, "as": None},
+    ]
+    elide = await context.elide(items, by="auto", reason="micro", before=9, after=4)
+    assert (elide.body["before"], elide.body["after"]) == (9, 4), "figures are kept"
+    assert [context.brought_back(record.id) for record in records] == [frozenset()] * 3
+    await context.restore_elided(elide, [0])
+    bookmark = await context.checkpoint()
+    await context.restore_elided(elide, [1])
+    await context.elide(items[:1], by="user", reason="drop")
+    assert [context.brought_back(record.id) for record in records] == [{None}, {0}, frozenset()]
+    with pytest.raises(ValueError):
+        context.brought_back("nobody")
+    await check(context)
+    await context.revert_to(bookmark)
+    assert [context.brought_back(record.id) for record in records] == [{None}, frozenset(), frozenset()]
+    await check(context)
+    await context.close()
+
+
+async def test_an_estimate_foretells_what_an_elision_does_to_the_weight(path: Path) -> None:
+    context = Context(path)
+    first, second = await context.append_message([text("one " * 200), text("two " * 200)])
+    before = context.weigh().total
+    foreseen = context.estimated(first.id) - context.estimated(first.id, {0: "short"})
+    foreseen += context.estimated(second.id) - context.estimated(second.id, {None: None})
+    items: list[dict[str, Any]] = [
+        {"record": first.id, "block": 0, "as": "short"},
+        {"record": second.id, "as": None},
+    ]
+    await context.elide(items, by="user", reason="drop")
+    assert before - context.weigh().total == foreseen > 0
+    assert context.estimated(second.id) == 0
+    await context.close()
+
+
 async def test_the_newest_elision_of_a_block_counts_and_the_one_before_when_it_is_brought_back(
     path: Path,
 ) -> None:
