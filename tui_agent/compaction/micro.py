@@ -145,7 +145,7 @@ class Micro:
 
     @property
     def escalate(self) -> bool:
-        """True if it frees next to nothing, time after time: a summary is called for."""
+        """True if batches were made that freed next to nothing, time after time: a summary is called for."""
         return self._fruitless >= FRUITLESS
 
     def reset(self) -> None:
@@ -168,7 +168,7 @@ class Micro:
         found = await self._planned(policy, total, window)
         enough = found.freed >= _FRUIT * total
         if not found.items or (full and not enough):
-            self._tried(total, enough=False)
+            self._again, self._postponed = total, 0
             return 0
         habits = await asyncio.to_thread(Habits.of, self._context)
         case = Case(total, found.freed, found.behind, policy.limit(window))
@@ -203,15 +203,11 @@ class Micro:
         figures = {"before": total, "after": total - found.freed}
         record = await self._context.elide(items, by="auto", reason=REASON, **figures)
         after = (await asyncio.to_thread(self._context.weigh)).total
-        self._tried(after, enough=enough)
+        self._again, self._postponed = after, 0
+        self._fruitless = 0 if enough else self._fruitless + 1
         self._announce()
         self._emit(MicroCompacted(record.id, found.words, total, after, arithmetic))
         return max(0, total - after)
-
-    def _tried(self, weight: int, *, enough: bool) -> None:
-        self._again = weight
-        self._postponed = 0
-        self._fruitless = 0 if enough else self._fruitless + 1
 
 
 def _last_batch(context: Context) -> int | None:

@@ -23,7 +23,7 @@ _GROWTH = 0.05
 
 
 class Shortening(Protocol):
-    """Micro-compaction: `relieve` gives the tokens freed, `escalate` says that it frees too little again and again."""
+    """Micro-compaction: `relieve` gives the tokens freed, `escalate` says that its batches free too little."""
 
     @property
     def escalate(self) -> bool: ...
@@ -59,8 +59,6 @@ class Relief:
         self._tried = (-1, 0)
         """Generation and weight of a run that came to nothing."""
         self._held = False
-        self._shortened = -1
-        """The generation of the log in which a batch freed something last."""
 
     @property
     def held(self) -> bool:
@@ -91,9 +89,8 @@ class Relief:
             return self._leave(due, "held", "you took a compaction back: /compact compacts again")
         freed = await self._micro.relieve(total, window)
         if freed:
-            self._shortened = self._context.generation
             total = self._context.weigh().total
-        if not (self._is_full(total) or self._escalates()):
+        if not (self._is_full(total) or self._micro.escalate):
             self._look_ahead(total)
             return bool(freed)
         if not summaries:
@@ -103,10 +100,6 @@ class Relief:
         if self._is_tried(total):
             return bool(freed)
         return await self._compact(Wanted("auto")) or bool(freed)
-
-    def _escalates(self) -> bool:
-        """True if batches that were made free too little; where nothing could be elided at all, none was fruitless."""
-        return self._micro.escalate and self._shortened == self._context.generation
 
     async def recover(self, *, tokens: int | None = None, window: int | None = None) -> bool:
         """Make room for a request that did not fit; True if there is more of it. `tokens` and `window` are what the
