@@ -98,6 +98,17 @@ async def test_as_text_it_says_the_same() -> None:
     assert "`greeting.txt`: changed" in sections(cut)[FILES]
 
 
+async def test_of_a_result_that_was_elided_it_makes_nothing_up() -> None:
+    made = (
+        Talk()
+        .user("read a.txt")
+        .call("read_file", {"path": "a.txt"}, "[truncated: read_file result, 9 chars]\nin x")
+    )
+    made.assistant("Read. " * 60).user("go on").assistant("yes")
+    text, _ = await summarised(made.messages)
+    assert sections(text)[DONE] == "- read_file `a.txt`: its result is no longer sent"
+
+
 async def test_in_chunks_nothing_of_the_first_is_lost() -> None:
     made = said()
     for number in range(40):

@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.compaction.asked import GOOD, MODEL, SYSTEM, Talk, asking, at_once, source, talk
 from tests.llm.asking import TOOLS
@@ -561,3 +563,84 @@ async def test_figures_of_several_requests_are_summed() -> None:
         usage = result.usage
         assert usage is not None
         assert (usage.input, usage.output, usage.cache_read, usage.cache_write) == (13, 55, 210, 3)
+
+
+# --- whatever the history is -----------------------------------------------------------------------------------------
+
+_SENT = st.text(max_size=60)
+_ANSWER = st.one_of(
+    st.builds(lambda text: {"type": "text", "text": text}, _SENT),
+    st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "c2lnbmVk"}, _SENT),
+    st.just({"type": "thinking", "thinking": "unsigned"}),
+    st.just({"type": "redacted_thinking", "data": "x"}),
+    st.just({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}),
+    st.just({"type": "of_no_known_type"}),
+    st.builds(
+        lambda name, text: {"type": "tool_use", "id": name, "name": "bash", "input": {"command": text}},
+        st.sampled_from(["toolu_a", "toolu_b", "toolu_c"]),
+        _SENT,
+    ),
+)
+_SAID = st.one_of(
+    st.builds(lambda text: {"type": "text", "text": text}, _SENT),
+    st.just({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}),
+    st.just({"type": "image", "source": {"type": "blob", "sha256": "0" * 64, "media_type": "image/png"}}),
+    st.builds(
+        lambda name, text, failed: {
+            "type": "tool_result",
+            "tool_use_id": name,
+            "content": text,
+            "is_error": failed,
+        },
+        st.sampled_from(["toolu_a", "toolu_b", "toolu_z"]),
+        _SENT,
+        st.booleans(),
+    ),
+)
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> list[Message]:
+    made = []
+    for number in range(draw(st.integers(1, 12))):
+        if draw(st.booleans()):
+            blocks = draw(st.lists(_ANSWER, max_size=4))
+            model = draw(st.sampled_from([MODEL, "another-model", None]))
+            made.append(Message("assistant", blocks, id=f"m{number}", model=model))
+        else:
+            origin = draw(st.sampled_from([None, "tool", "injection", "summary", "command", "repair"]))
+            made.append(Message("user", draw(st.lists(_SAID, max_size=4)), id=f"m{number}", origin=origin))
+    return made
+
+
+@pytest.mark.parametrize("examples", [25, pytest.param(600, marks=pytest.mark.slow)])
+async def test_every_request_is_one_the_api_takes_whatever_the_history(examples: int) -> None:
+    """The scripted server holds each request against the API's rules."""
+    async with asking() as large, asking(context_window=9_000, max_output_tokens=1_000) as small:
+        for asked in (large, small):
+            asked.server.always(Reply.tools(("bash", {"command": "ls"})))
+        loop = asyncio.get_running_loop()
+
+        @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(
+            _histories(),
+            st.integers(0, 6),
+            st.sampled_from([None, THINKING, {"type": "adaptive"}]),
+            st.booleans(),
+        )
+        def over(history: list[Message], keep: int, thinks: dict[str, Any] | None, grow: bool) -> None:
+            if grow:
+                history = [*history, *long_talk(12).messages]
+            asked = small if grow else large
+            given_now = source(history, asked, keep=min(keep, len(history)), thinking=thinks, budget=900)
+            asyncio.run_coroutine_threadsafe(_refused_or_done(given_now, asked), loop).result(60)
+
+        await asyncio.to_thread(over)
+        assert large.server.requests and small.server.requests
+
+
+async def _refused_or_done(given_now: Any, asked: Any) -> None:
+    try:
+        await Summary().compact(given_now, asked.model)
+    except CompactionFailed:
+        pass

@@ -27,6 +27,8 @@ _RULE = re.compile(r"\b(?:never|always|do not|don't|must|instead|only|remember|p
 _PATH = re.compile(r"^(?:path|file_path): (.+)$", re.MULTILINE)
 _CODE = re.compile(r"exit code (-?\d+)")
 
+_ELIDED = "[truncated: "
+
 _DEFAULT_WORDS = 400
 _QUOTED = 160
 """Characters of a quotation."""
@@ -150,7 +152,7 @@ def _hear(heard: _Heard, items: Iterator[_Item]) -> None:
 def _hear_result(heard: _Heard, tool: str, arguments: str, text: str, *, failed: bool) -> None:
     path = _PATH.search(arguments)
     about = code((path[1] if path else arguments.partition(": ")[2].strip().partition("\n")[0])[:_QUOTED])
-    lines, remark = parted(text)
+    lines, remark = ([], "its result is no longer sent") if text.startswith(_ELIDED) else parted(text)
     ended = _CODE.search(remark)
     came = f"exit code {ended[1]}" if ended else plural(len(lines), "line") if lines else remark or "nothing"
     if failed:
