@@ -28,8 +28,9 @@ from hypothesis.stateful import (
 )
 
 from tests.support import faults
-from tests.support.contextmodel import DAMAGED, Body, Model, Shown, sound
+from tests.support.contextmodel import DAMAGED, HEADS, Body, Model, Shown, sound
 from tui_agent.context import Context, ContextError, LogChanged, NothingToUndo
+from tui_agent.context.compacted import Replacement
 
 TEXTS = st.sampled_from(
     ["hello", "世界 再见", "a\u2028b\x85c", "<system>not ours", "", "x" * 300, "\x00\x1b[2J", "  "]
@@ -58,6 +59,7 @@ class Sessions(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.model = Model()
         self.calls = 0
+        self.compactions = 0
         self.context = Context(self.path)
         self.reader = Context(self.path, read_only=True)
 
@@ -159,6 +161,29 @@ class Sessions(RuleBasedStateMachine):
         kept = self.model.shown.prompt if text is None else text
         prompt: list[Body] = [] if kept is None else [{"role": "_system_prompt", "content": kept}]
         return self.model.rotate(prompt)
+
+    @precondition(lambda self: self.messages())
+    @rule(data=st.data(), newest=st.integers(0, 4))
+    def compact(self, data: st.DataObject, newest: int) -> None:
+        names = [name for name, *_ in self.model.shown.history]
+        picks = data.draw(st.lists(st.sampled_from(names), max_size=3)) if names else []
+        kept = {*picks, *names[len(names) - newest :]}
+        self.compactions += 1
+        summary = {"role": "user", "content": "so far", "id": f"S{self.compactions}", "origin": "summary"}
+        change = Replacement(summary, kept, self.context.size, self.context.generation)
+        backup = self.run(self.context.compact(change, figures={}))
+        uid = self.context.checkpoints()[0].uid
+        assert backup.name == self.model.compact(summary, kept, uid, self.context.token_count)
+
+    @rule()
+    def take_back(self) -> None:
+        heads = [body for body in sound(self.model.current) if body["role"] in HEADS]
+        if not heads or heads[-1]["op"] != "compaction":
+            with pytest.raises(NothingToUndo):
+                self.run(self.context.take_back())
+        else:
+            backup = self.run(self.context.take_back())
+            assert backup.name == self.model.take_back()
 
     @precondition(lambda self: self.messages())
     @rule(data=st.data(), reason=st.sampled_from(["drop", "micro"]))

@@ -8,11 +8,16 @@ the program makes up (ULIDs) are told to it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 Body = dict[str, Any]
 DAMAGED = "damaged"
 HEADS = ("_rewind", "_compaction")
+SAID = ("user", "assistant")
+ABOUT = ("_elide", "_restore_elided", "_mark")
+OF_THE_FILE = (*HEADS, "_usage")
+ONE = ("_system_prompt", "_tools")
 
 
 @dataclass
@@ -103,6 +108,21 @@ def _short(block: Body, text: str) -> Body:
     return {"type": "text", "text": text}
 
 
+def aimed(there: list[Body], records: list[Body]) -> list[Body]:
+    """The records without what speaks only of records that are neither there nor among them."""
+    names, found = {body.get("id") for body in there if body.get("id")}, []
+    for body in records:
+        if body["role"] in ABOUT:
+            targets = {body.get("record"), body.get("elide")} - {None}
+            if body["role"] == "_elide":
+                targets = {item["record"] for item in body["items"]}
+            if not names.intersection(targets):
+                continue
+        names.add(body.get("id"))
+        found.append(body)
+    return found
+
+
 def sound(records: list[Body]) -> list[Body]:
     """The records without damaged lines, which only undo and redo bring back."""
     return [record for record in records if record["role"] != DAMAGED]
@@ -123,12 +143,15 @@ class Model:
     def append(self, *records: Body) -> None:
         self.current = [*self.current, *records]
 
-    def rotate(self, kept: list[Body], *, undo: str | None = "", redo: str | None = None) -> str:
+    def rotate(
+        self, kept: list[Body], *, undo: str | None = "", redo: str | None = None, op: str = ""
+    ) -> str:
         """Replace the file by what is kept and a head; returns the backup's name. `undo` "" is that backup."""
         self.highest += 1
         name = f"context_{self.highest}.jsonl"
         self.backups = self.backups | {name: self.current}
-        head = {"role": "_rewind", "backup": name, "undo": name if undo == "" else undo, "redo": redo}
+        undo = name if undo == "" else undo
+        head = {"role": "_rewind", "backup": name, "undo": undo, "redo": redo, "op": op}
         self.current = [*kept, head]
         return name
 
@@ -147,6 +170,35 @@ class Model:
             if record["role"] == "_mark" and record.get("by") == "user" and record["record"] in ids
         ]
         return self.rotate(kept + marks)
+
+    def compact(self, summary: Body, kept: set[str], uid: str, tokens: int) -> str:
+        """A summary in place of what is not kept. What stands behind the last message that goes is copied whole; before
+        it, kept messages, what is said of them, and the states in force there.
+        """
+        records = sound(self.current)
+        stays = takewhile(lambda name: name in kept, (name for name, *_ in reversed(self.shown.history)))
+        first = [*stays][-1:]
+        end = next((at for at, body in enumerate(records) if [body.get("id")] == first), len(records))
+        cut = max((at + 1 for at, body in enumerate(records[:end]) if body["role"] in SAID), default=0)
+        old, rest = (
+            records[:cut],
+            [body for body in records[cut:] if body["role"] not in (*OF_THE_FILE, *ONE)],
+        )
+        prompts = [body for body in records if body["role"] == "_system_prompt"]
+        picked = [body for body in old if body["role"] in SAID and body["id"] in kept]
+        states = {body["key"]: body for body in old if body["role"] == "_state"}
+        order = [body for body in old if body["role"] == "_state" and states[body["key"]] is body]
+        new = [*prompts[-1:], {"role": "_checkpoint", "id": 0, "uid": uid, "turn": False}, summary]
+        about = aimed(picked, [body for body in old if body["role"] in ABOUT] + rest)
+        stamp = {"role": "_usage", "token_count": tokens}
+        return self.rotate([*new, *picked, *order, *about, stamp], op="compaction")
+
+    def take_back(self) -> str:
+        """What was before the compaction, and what was appended since."""
+        at = max(place for place, body in enumerate(self.current) if body["role"] in HEADS)
+        before = sound(self.backups[self.current[at]["backup"]])
+        later = [body for body in sound(self.current[at + 1 :]) if body["role"] not in OF_THE_FILE]
+        return self.rotate([*before, *aimed(before, later)])
 
     def bring_back(self, name: str) -> str:
         """What is sound in a backup becomes the content again."""
