@@ -24,6 +24,7 @@ from tui_agent.context import Elision
 from tui_agent.literal import clean
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import Tokens
+from tui_agent.settings.schema import Compaction
 
 WINDOW = 200_000
 AT = "2024-03-05T12:{:02}:00Z"
@@ -117,7 +118,7 @@ class FakeContext:
     def __init__(self) -> None:
         self.path = Path("/no/context.jsonl")
         self.generation = 0
-        self.head: SimpleNamespace | None = None
+        self.heads: list[SimpleNamespace] = []
         self.history: list[Message] = []
         self.records: list[Record] = []
         self.damage: list[Record] = []
@@ -133,6 +134,10 @@ class FakeContext:
     @property
     def n_checkpoints(self) -> int:
         return len(self._checkpoints)
+
+    @property
+    def head(self) -> SimpleNamespace | None:
+        return self.heads[-1] if self.heads else None
 
     def checkpoints(self) -> list[Checkpoint]:
         return list(self._checkpoints)
@@ -303,6 +308,7 @@ class FakeSession:
         self.performed: list[tuple[str, ...]] = []
         self.answers: list[tuple[str, said.Answer]] = []
         self.cancels = 0
+        self.shrinking = SimpleNamespace(due=(100_000, 150_000), held=False, keys=Compaction())
         self.closed = False
         self.refuse = ""
         self._listen = listen

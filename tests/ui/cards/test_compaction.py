@@ -57,9 +57,9 @@ def rewritten(session: FakeSession, op: str = "compaction", backup: str = "conte
     context.records, context._checkpoints = context.records[:2], []
     context.line({"role": "user", "origin": "summary", "id": "s1", "content": SUMMARY})
     context.line({"role": "_compaction", "op": op, "backup": backup, "summary": "s1"})
-    context.head = SimpleNamespace(
-        index=len(context.records) - 1, op=op, backup=backup, figures={"summary": "s1", "before": 150_212}
-    )
+    figures = {"summary": "s1", "tokens": 150_212}
+    head = SimpleNamespace(index=len(context.records) - 1, op=op, backup=backup, figures=figures)
+    context.heads = [head]
     context.can_undo = True
     session.emit(said.Rotated(op, backup, len(context.records)))
 
@@ -340,9 +340,9 @@ async def test_one_made_ahead_of_time_is_no_line_before_it_is_in_force(tmp_path:
 def _resumed(session: FakeSession) -> None:
     conversation(session.context)
     rewritten(session)
-    session.context.head.figures = {
+    session.context.heads[-1].figures = {
         "summary": "s1",
-        "before": 150_212,
+        "tokens": 150_212,
         "after": 41_300,
         "replaced": 34,
         "kept": ["the last 2 messages"],

@@ -28,6 +28,7 @@ class Hearing:
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
+        self._in_turn = False
 
     async def hear(self, event: Event) -> None:
         """Take one event, in the order they were emitted."""
@@ -40,6 +41,8 @@ class Hearing:
         doing = _DOING.get(type(event))
         if doing is not None:
             screen.status.begin(doing, streams=doing in _STREAMS)
+        if isinstance(event, said.TurnStarted | said.TurnEnded):
+            self._in_turn = isinstance(event, said.TurnStarted)
         match event:
             case said.SessionOpened() | said.ModelChanged():
                 screen.status.tell(model=event.model, demo=event.demo, window=event.window)
@@ -114,7 +117,7 @@ class Hearing:
         match event:
             case said.CompactionStarted(trigger=trigger):
                 screen.status.compact(ahead=trigger == "ahead")
-                screen.queue_line.compact(screen.session is not None and not screen.session.busy)
+                screen.queue_line.compact(not self._in_turn)
                 screen.show_keys()
             case said.CompactionStage(stage=stage):
                 screen.status.tell(stage=stage)

@@ -90,9 +90,14 @@ class Places(Copying):
             def around() -> Around:
                 context, shown = session.context, status.facts.total or 0
                 new = context.system_prompt is None and not len(context.history)
+                shrinking = session.shrinking
+                micro, full = shrinking.due
                 return Around(
                     writable=not session.read_only,
                     window=session.window,
+                    micro=micro,
+                    full=full,
+                    still="" if shrinking.keys.auto and not shrinking.held else "held" if shrinking.held else "off",
                     lacking=max(0, shown - context.weigh().total) if new else 0,
                     trace=session.folder.events_path,
                 )

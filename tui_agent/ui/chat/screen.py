@@ -141,6 +141,7 @@ class ChatScreen(Writing, Keyed):
             demo=session.demo,
             window=session.window,
         )
+        self.status.tell(held=session.shrinking.held)
         self.status.rest("read-only" if session.read_only else "ready")
         await self.offer_draft(session)
         for question in session.questions.open():

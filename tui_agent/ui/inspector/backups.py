@@ -41,8 +41,12 @@ def cause(backup: Backup) -> str:
             return f"{op} {number}".rstrip()
         case "prompt":
             return "prompt put in front"
+        case "compaction":
+            before, after = figures.get("tokens"), figures.get("after")
+            known = isinstance(before, int) and isinstance(after, int)
+            return f"compaction {before:,} -> ~{after:,}" if known else "compaction"
         case "edit":
-            return "compaction edited"
+            return "summary edited"
         case "":
             return "not known"
         case op:
@@ -149,7 +153,7 @@ class Backups(Tab):
         rows = Rows(
             self.cells,
             key=lambda index: self._backups[index].name,
-            empty="No backup yet: going back, clearing and restoring each leave one.",
+            empty="No backup yet: going back, compacting, clearing and restoring each leave one.",
         )
         super().__init__(context, rows, around)
         self._backups: Sequence[Backup] = ()

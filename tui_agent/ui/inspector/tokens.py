@@ -1,5 +1,5 @@
-"""What the context weighs: how full the window is, how sure the figures are, what fills it, what requests read and
-wrote in the provider's cache.
+"""What the context weighs: how full the window is, what makes room next and how far that is, how sure the figures are,
+what fills it, what compaction saved, what requests read and wrote in the provider's cache.
 
 Everything is a row of one list. The line under it closes: items + unattributed + what came since they were added up =
 the number on the status line. Adding up looks at every message, in slices beside the keys; a long context is added up
@@ -9,7 +9,7 @@ less often than it grows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from tui_agent.ui import words
 from tui_agent.ui.inspector.filling import Filling
 from tui_agent.ui.inspector.tab import FOLLOW, Around, Key, Tab
 from tui_agent.ui.rows import Cell, Rows
+from tui_agent.ui.transcript.compacted import as_event
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -37,6 +38,10 @@ _REST = 12
 """After adding up nothing is added up for so many times as long as it took."""
 _BAR, _NARROW_BAR = 16, 5
 """Cells of a bar."""
+_STILL = {
+    "off": "not by itself: compaction.auto is off",
+    "held": "held since you undid one: /compact",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +54,20 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """Old results that were shortened together: the record that says so, and the tokens that freed."""
+
+    record: str
+    freed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sum:
-    """What was added up: the items, and the total at that time."""
+    """What was added up: the items, the total at that time, and what was shortened since the last rewrite."""
 
     filling: Filling
     total: int
+    shortened: Sequence[Batch] = ()
 
     @property
     def unattributed(self) -> int:
@@ -75,7 +89,18 @@ async def added_up(context: Context, lacking: int) -> Sum:
         filling.put("system prompt and tools to come", Tokens(lacking, "estimated"))
     async for message in words.in_slices(history):
         filling.take(message, context.tokens(message.id))
-    return Sum(filling, total)
+    return Sum(filling, total, [batch async for batch in _batches(context)])
+
+
+async def _batches(context: Context) -> AsyncIterator[Batch]:
+    """The batches since the last rewrite, in slices."""
+    head, records = context.head, context.records
+    async for index in words.in_slices(range(head.index + 1 if head is not None else 0, len(records))):
+        if records[index].role == "_elide":
+            body = records[index].body
+            before, after = body.get("before"), body.get("after")
+            if isinstance(before, int) and isinstance(after, int):
+                yield Batch(records[index].id, before - after)
 
 
 class TokenFigures(Tab):
@@ -162,9 +187,11 @@ class TokenFigures(Tab):
 
     def _told(self, found: Sum) -> Iterator[Line]:
         yield from self._how_full()
+        yield from self._what_comes()
         yield from self._how_sure(found)
         yield from self._what_fills(found)
         yield from self._largest(found)
+        yield from self._saved(found)
         yield from self._requests()
 
     def _how_full(self) -> Iterator[Line]:
@@ -178,7 +205,6 @@ class TokenFigures(Tab):
             yield _text(
                 f"{left:,} until the window is full" if left >= 0 else f"{-left:,} more than the window takes"
             )
-            yield _text("nothing is shortened by itself", quiet=True)
         else:
             yield _text(f"{words.number(total, mark)} tokens")
         if weight.exact:
@@ -188,6 +214,45 @@ class TokenFigures(Tab):
             if since:
                 reduced = ", less what was taken out" if weight.reduced else ""
                 yield _text(f"~{since:+,} estimated since{reduced}")
+
+    def _what_comes(self) -> Iterator[Line]:
+        """What makes room next, by the number above, and how far that is."""
+        around, total = self.around, self._total
+        if not around.full:
+            return
+        yield _title("what makes room next")
+        if around.still:
+            yield Line(Content.styled(f"  {_STILL[around.still]}", "$text-warning"))
+        cells = _NARROW_BAR if self.narrow else _BAR
+        for limit, what in ((around.micro, "old results shortened"), (around.full, "summary")):
+            left = limit - total
+            far = f"in {left:,}" if left > 0 else "now"
+            said = Content.assemble((bar(total, limit, cells), "$text-accent"), f" {far}: {what}")
+            yield _figure(f"{limit:,}", said, name=what)
+
+    def _saved(self, found: Sum) -> Iterator[Line]:
+        """What the last compaction and the shortening since took away, and what the summary cost."""
+        shortened = found.shortened
+        made = next((head for head in reversed(self.context.heads) if head.op == "compaction"), None)
+        if made is None and not shortened:
+            return
+        yield _title("what compaction saved")
+        if made is not None:
+            event = as_event({**made.figures, "op": made.op, "backup": made.backup})
+            when = words.clock(made.at, short=True)
+            said = f"summary, {number_of(event.before)} -> {number_of(event.after)}"
+            yield _figure(
+                number_of(event.before - event.after), f"{said}, {when}" if when else said, event.summary
+            )
+            price = f", ${event.cost:,.4f}" if event.cost is not None else ""
+            if event.input:
+                cached = f"{event.cache_read / event.input:.0%} cached"
+                yield _figure(f"{event.input + event.output:,}", f"read and written for it, {cached}{price}")
+        if shortened:
+            count = len(shortened)
+            batches = "in 1 batch" if count == 1 else f"in {count:,} batches"
+            freed = sum(batch.freed for batch in shortened)
+            yield _figure(number_of(freed), f"old results, {batches}", shortened[-1].record)
 
     def _how_sure(self, found: Sum) -> Iterator[Line]:
         yield _title("how sure")
@@ -209,9 +274,11 @@ class TokenFigures(Tab):
             yield _text("nothing yet: send some words", quiet=True)
         most, cells = shares[0].count if shares else 1, _NARROW_BAR if self.narrow else _BAR
         for share in shares:
-            bar = ("=" * max(1, round(cells * share.count / most))).ljust(cells)
             part = f"{share.count / max(1, found.filling.total):>4.0%}"
-            said = Content.assemble(f"{part} ", (bar, "$text-accent"), f" {literal.one_line(share.name, 60)}")
+            shown = bar(share.count, most, cells)
+            said = Content.assemble(
+                f"{part} ", (shown, "$text-accent"), f" {literal.one_line(share.name, 60)}"
+            )
             yield _figure(
                 words.number(share.count, share.mark), said, share.record, name=f"share {share.name}"
             )
@@ -251,6 +318,17 @@ class TokenFigures(Tab):
         leads = 0 <= at < len(self._lines) and bool(self._lines[at].record)
         made = [Key("Enter", "its record", "choose")] if leads else []
         return [*made, Key("/", "filter", "filter")]
+
+
+def bar(count: int, most: int, cells: int) -> str:
+    """A bar as long as the share of `count` in `most`; never empty, so that it is seen where it begins."""
+    share = min(1.0, count / most) if most > 0 else 1.0
+    return ("=" * max(1, round(cells * share))).ljust(cells)
+
+
+def number_of(count: int) -> str:
+    """An estimated count as a person reads it."""
+    return words.number(count, "estimated")
 
 
 def _title(text: str) -> Line:

@@ -28,8 +28,6 @@ CHOICES: tuple[Choice, ...] = (("u", "undo"), ("e", "edit the summary"), ("k", "
 BRING_BACK: tuple[Choice, ...] = (("b", "bring back"),)
 _SAID = 400
 """Characters of a reason, a doubt or an instruction that are told."""
-_LOOKED_AT = 20_000
-"""Records behind a summary among which the head record of its rewrite is looked for."""
 _BEGAN: Mapping[events.Trigger, str] = {
     "auto": "because the window filled up",
     "manual": "because you asked for it",
@@ -204,13 +202,9 @@ def of_summary(message: Message, context: Context) -> Result:
 
 def _head_of(summary: str, context: Context) -> Mapping[str, Any] | None:
     """What the head record says of the rewrite that brought this summary."""
-    head, records = context.head, context.records
-    if head is not None and head.figures.get("summary") == summary:
-        return {**head.figures, "op": head.op, "backup": head.backup}
-    start = context.record(summary).index + 1
-    for index in range(start, min(len(records), start + _LOOKED_AT)):
-        if records[index].role == "_compaction" and records[index].body.get("summary") == summary:
-            return records[index].body
+    for head in reversed(context.heads):
+        if head.figures.get("summary") == summary:
+            return {**head.figures, "op": head.op, "backup": head.backup}
     return None
 
 
@@ -229,7 +223,7 @@ def as_event(figures: Mapping[str, Any]) -> events.CompactionCompleted:
     return events.CompactionCompleted(
         trigger=next((known for known in _BEGAN if known == figures.get("trigger")), "manual"),
         strategy=str(figures.get("strategy") or "summary"),
-        before=whole("before"),
+        before=whole("before") or whole("tokens"),
         after=whole("after"),
         seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
         backup=str(figures.get("backup") or ""),
@@ -238,7 +232,7 @@ def as_event(figures: Mapping[str, Any]) -> events.CompactionCompleted:
         replaced=whole("replaced"),
         kept=texts("kept"),
         doubts=texts("doubts"),
-        lost=whole("lost"),
+        lost=whole("dropped"),
         input=whole("input"),
         output=whole("output"),
         cache_read=whole("cache_read"),
