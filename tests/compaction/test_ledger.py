@@ -151,6 +151,17 @@ async def test_a_hundred_rounds_stay_in_4_kib_and_keep_what_is_hard_to_find_out_
     assert len(found.words().encode()) < 2 * MAX_BYTES
 
 
+async def test_in_a_small_window_it_is_smaller_and_says_what_is_not_listed(tmp_path: Path) -> None:
+    said = await begun(tmp_path)
+    for number in range(40):
+        await said.act("edit_file", {"path": "x"}, "edited", title=f"f{number}.py", changed=[f"f{number}.py"])
+    whole, small = await ledger(said), Ledger.of(said.context.records, said.context.state, most=500)
+    assert len(msgspec.json.encode(whole.value())) > 500 >= len(msgspec.json.encode(small.value()))
+    assert len(whole.files) == 40 and small.files[-1].path == "f39.py"
+    assert f"{40 - len(small.files)} files" in small.words()
+    await said.context.close()
+
+
 @pytest.mark.parametrize("value", [None, 7, "x", [], {"files": 3}, {"files": [["a", "read"], 5]}, {"v": 2}])
 async def test_what_another_program_wrote_as_a_ledger_is_no_obstacle(tmp_path: Path, value: Any) -> None:
     said = await begun(tmp_path)

@@ -86,15 +86,20 @@ class Ledger:
         self.tasks = tuple(tasks)
 
     @classmethod
-    def of(cls, records: Sequence[Record], state: Mapping[str, Any]) -> Ledger:
-        """The facts in a log's records, merged with the ledger among its states. Reads bodies: call it in a thread."""
+    def of(cls, records: Sequence[Record], state: Mapping[str, Any], *, most: int = MAX_BYTES) -> Ledger:
+        """The facts in a log's records, merged with the ledger among its states, in at most so many bytes.
+
+        Reads bodies: call it in a thread.
+        """
         kept = _stored(state.get(STATE_KEY))
         work = _Merge(kept, records)
         results = [record for record in records if record.origin in ("tool", "command")]
         known = next((at for at, record in enumerate(results) if record.id == kept.through), -1)
         for record in results[known + 1 :]:
             work.take(record)
-        return cls(_capped(work.done()), list(_todos(state.get("todo"))), list(_tasks(state.get("tasks"))))
+        return cls(
+            _capped(work.done(), most), list(_todos(state.get("todo"))), list(_tasks(state.get("tasks")))
+        )
 
     @property
     def files(self) -> Sequence[File]:
@@ -306,12 +311,12 @@ def _tasks(value: object) -> Iterator[str]:
 # --- how much is kept ------------------------------------------------------------------------------------------------
 
 
-def _capped(kept: Kept) -> Kept:
-    """The same in at most `MAX_BYTES`: what is easiest to find out again goes first, oldest first, and is counted."""
-    if _size(kept) <= MAX_BYTES:
+def _capped(kept: Kept, most: int) -> Kept:
+    """The same in at most so many bytes: what is easiest to find out again goes first, oldest first, and is counted."""
+    if _size(kept) <= most:
         return kept
     kept = _shortened(kept)
-    excess = _size(kept) + _COUNTERS - MAX_BYTES
+    excess = _size(kept) + _COUNTERS - most
     gone = (set[int](), set[int](), set[int]())
     for place, at, entry in _expendable(kept):
         if excess <= 0:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui_agent.compaction.handover import handover
-from tui_agent.compaction.ledger import STATE_KEY, Ledger
+from tui_agent.compaction.ledger import MAX_BYTES, STATE_KEY, Ledger
 from tui_agent.compaction.retention import Retained, retain
 from tui_agent.compaction.strategy import Compaction, CompactionFailed, Source
 from tui_agent.context.encoding import ulid
@@ -32,6 +32,8 @@ ORIGIN = "summary"
 
 _REQUESTS = 10
 """A person's last requests may stay up to this part of the window (1/10)."""
+_FACTS = 8
+"""Tokens of the window for each byte of the ledger, where that is less than it may have: in a window of 8k, 1 KiB."""
 _ROOM = 0.7
 """What stays, the summary, prompt and tools may together weigh this part of the size at which a summary is due."""
 
@@ -116,7 +118,8 @@ def look(
     room = max(0, int(_ROOM * limit) - floor - most)
     retained = retain(context, newest=newest, budget=budget, room=room, upto=upto)
     history = [message for message in context.history if _lies_before(context, message, upto)]
-    ledger = Ledger.of(_since_ledger(context.records), context.state)
+    facts = min(MAX_BYTES, window // _FACTS)
+    ledger = Ledger.of(_since_ledger(context.records), context.state, most=facts)
     source = Source(
         replaced=retained.replaced,
         kept=retained.kept,
