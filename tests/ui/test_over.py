@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.content import Content
+from textual.keys import _character_to_key
 
-from tests.ui.stage import stage
+from tests.ui.stage import Stage, stage
 from tui_agent.ui.help import HelpScreen
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
@@ -192,3 +194,72 @@ async def test_letters_right_behind_one_that_opens_a_line_are_written_there(
         line = place.words if opening == "slash" else place.entry.line
         await made.until(lambda: line.value == "pen e?", "every letter, in its order")
         assert place.eaten == [] and made.app.screen is place
+
+
+BEHIND = {
+    "a line that Enter opened": (("down", "enter", "x", "y", "enter", "e"), ["pear: xy"], ["pear"]),
+    "the list, from the filter": (("/", "p", "e", "enter", "e"), [], ["pear"]),
+    "a row, from the filter": (("/", "q", "enter", "enter", "z", "enter"), ["quince: z"], []),
+    "the line, by a second Enter": (("enter", "enter", "x", "enter"), ["apple: x"], []),
+    "a list that was filtered again": (
+        ("/", "p", "enter", "/", "e", "a", "enter", "e"),
+        [],
+        ["pear"],
+    ),
+}
+"""What keys in one burst lead to: what was entered, and what was eaten."""
+
+
+async def burst(made: Stage, keys: Sequence[str]) -> None:
+    """Keys, and the letters of a text, that come in one read of the terminal."""
+    for key in keys:
+        letter = len(key) == 1
+        made.app.post_message(events.Key(_character_to_key(key) if letter else key, key if letter else None))
+    await made.settle()
+
+
+class Asking(Fruit):
+    """A list whose rows ask for a word, and refuse an empty one."""
+
+    def choose(self, index: int) -> None:
+        def done(text: str) -> None:
+            self.named.append(f"{FRUIT[index]}: {text}")
+
+        self.ask("its name", "", done, check=lambda text: "" if text else "it has to have one")
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["in one burst", "one by one"])
+@pytest.mark.parametrize("name", BEHIND)
+async def test_what_is_pressed_behind_enter_goes_to_what_enter_led_to(
+    name: str, at_once: bool, tmp_path: Path
+) -> None:
+    keys, entered, eaten = BEHIND[name]
+    async with stage(tmp_path) as made:
+        place = Asking()
+        await made.app.push_screen(place)
+        await made.settle()
+        for together in [keys] if at_once else [(key,) for key in keys]:
+            await burst(made, together)
+        assert (place.named, place.eaten) == (entered, eaten)
+
+
+class Leaving(Fruit):
+    """A list that is left by a choice."""
+
+    def choose(self, index: int) -> None:
+        super().choose(index)
+        self.leave()
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("/", "q", "enter", "enter")], ids=["a row", "the filter"])
+async def test_letters_right_behind_a_choice_that_closes_the_list_are_words(
+    keys: tuple[str, ...], tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        place = Leaving()
+        await made.app.push_screen(place)
+        await made.settle()
+        await burst(made, [*keys, *"new"])
+        await made.until(lambda: made.app.screen is made.chat and len(made.chat.composer.text) == 3)
+        assert len(place.chosen) == 1
+        assert (made.chat.composer.text, place.eaten, place.named) == ("new", [], [])

@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_agent import literal
+from tui_agent.ui.line import Line
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -45,8 +46,7 @@ class EntryLine(Vertical):
 
     def __init__(self) -> None:
         super().__init__(classes="entry")
-        self.line = Input(compact=True, select_on_focus=False)
-        self.line.cursor_blink = False
+        self.line = Line(select_on_focus=False)
         self._label = Static(classes="label", markup=False)
         self._trouble = Static(classes="trouble", markup=False)
         self._check: Check = lambda text: ""
@@ -86,7 +86,9 @@ class EntryLine(Vertical):
         event.stop()
         trouble = self._check(event.value)
         self._say(trouble)
-        if not trouble:
+        if trouble:
+            self.line.go_on()
+        else:
             self.post_message(self.Entered(event.value))
 
     def action_leave(self) -> None:

@@ -6,10 +6,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import Input
+
+from tui_agent.ui.line import Line
 
 
-class Filter(Input):
+class Filter(Line):
     """The words to filter by."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
@@ -18,8 +19,7 @@ class Filter(Input):
         """No filter any more."""
 
     def __init__(self) -> None:
-        super().__init__(placeholder="words to look for", compact=True, classes="filter")
-        self.cursor_blink = False
+        super().__init__(placeholder="words to look for", classes="filter")
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """After the leader key a letter is no text."""

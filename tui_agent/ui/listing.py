@@ -17,9 +17,11 @@ Esc takes the filter back and then closes. Letters act as on the inspector's tab
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -36,11 +38,11 @@ from tui_agent.ui.over import Over
 from tui_agent.ui.rows import Rows
 
 if TYPE_CHECKING:
-    from textual import events
     from textual.app import ComposeResult
 
     from tui_agent.ui.bindings import Keys
     from tui_agent.ui.inspector.tab import Key
+    from tui_agent.ui.line import Press
 
 _MOVES = {"up": "step(-1)", "down": "step(1)", "pageup": "page(-1)", "pagedown": "page(1)"}
 """Keys that move the cursor of the list from within the filter."""
@@ -69,8 +71,9 @@ class Listing(Over):
         self._detail = Static(classes="detail", markup=False)
         self._entered: Callable[[str], None] = lambda text: None
         self._line = footer.KeyLine(id="keys")
-        self._typing = 0
-        """Letters that wait for their turn."""
+        self._pressed: deque[Press] = deque()
+        """Keys that wait for their turn."""
+        self.words.give = self.entry.line.give = self._before_others
 
     def compose(self) -> ComposeResult:
         with Vertical(id="listing"):
@@ -252,35 +255,49 @@ class Listing(Over):
         self._unfilter()
 
     def on_key(self, event: events.Key) -> None:
-        """Letters, `/` and `?`; what `Over` does with other keys comes after this."""
+        """Enter, letters, `/` and `?`; what `Over` does with other keys comes after this."""
         if self.focused is self.words and event.key in _MOVES:
             event.stop()
             self.call_later(self.rows.run_action, _MOVES[event.key])
-        elif event.is_printable and event.character and (self._typing or self._is_ours(event.character)):
+        elif self._is_ours(event):
             event.stop()
-            self._typing += 1
+            self._pressed.append((event.key, event.character))
             # by way of the app, where the keys pressed before it are still on their way as bindings
-            self.app.call_later(self._take_letter, event.character)
+            self.app.call_later(self._next_key)
 
-    def _is_ours(self, character: str) -> bool:
+    def _is_ours(self, event: events.Key) -> bool:
+        if event.key == "enter":
+            return bool(self._pressed) or self.focused is self.rows
+        if not event.is_printable:
+            return False
         # a field to write in has the focus: the letter was on its way here when the one before it opened that
-        if isinstance(self.focused, Input):
-            return True
-        return character in ("?", "/") or any(character == key.key for key in self.offered())
+        opened = self._pressed or isinstance(self.focused, Input)
+        return bool(opened) or event.character in ("?", "/", *self._letters())
 
-    async def _take_letter(self, character: str) -> None:
-        """A letter's turn has come: it acts, or it is written where the one before it led."""
-        self._typing -= 1
-        if not self.is_current:
+    def _before_others(self, keys: Sequence[Press]) -> None:
+        """What a line kept is older than what waits here."""
+        self._pressed.extendleft(reversed(keys))
+        for _ in self._pressed:
+            self.app.call_later(self._next_key)
+
+    def _letters(self) -> dict[str, str]:
+        return {key.key: key.action for key in self.offered()}
+
+    async def _next_key(self) -> None:
+        """A key's turn has come: it acts here, or goes where the one before it led."""
+        if not self._pressed or self.words.keeping or self.entry.line.keeping:
             return
-        if isinstance(self.focused, Input):
-            self.focused.insert_text_at_cursor(character)
+        key, character = self._pressed.popleft()
+        if not self.is_current or isinstance(self.focused, Input):
+            await self.app.on_event(events.Key(key, character))
+        elif key == "enter":
+            if self.rows.cursor >= 0:
+                self.choose(self.rows.cursor)
         elif character == "?":
             self.away("help")
         elif character == "/":
             self.action_filter()
-        else:
-            for key in self.offered():
-                if character == key.key:
-                    await self.run_action(key.action)
-                    return
+        elif action := self._letters().get(character or ""):
+            await self.run_action(action)
+        elif not character:
+            await self.app.on_event(events.Key(key, character))

@@ -1,0 +1,59 @@
+"""A line to write in whose Enter comes before what is pressed behind it.
+
+Left to Textual, Enter acts when the app sees that the line has no use for it, and letters that came in the same burst
+are written into the line before. Here they wait until Enter has been acted on: where the line lost the focus over it
+they go to what has it then, else they are written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textual import events
+from textual.widgets import Input
+
+Press = tuple[str, str | None]
+"""A key and the character it stands for, if it stands for one."""
+
+
+class Line(Input):
+    """An Input that keeps what is pressed behind Enter. Whoever refuses what was entered calls `go_on`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(compact=True, **options)
+        self.cursor_blink = False
+        self.give: Callable[[Sequence[Press]], None] = self._press
+        """Takes the keys that were kept, once what was entered is dealt with."""
+        self._behind: list[Press] | None = None
+
+    @property
+    def keeping(self) -> bool:
+        """True from Enter on until what was entered is dealt with."""
+        return self._behind is not None
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._behind is not None:
+            self._behind.append((event.key, event.character))
+        elif event.key == "enter":
+            self._behind = []
+            await self.action_submit()
+        else:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _on_blur(self, event: events.Blur) -> None:
+        super()._on_blur(event)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """What was entered is dealt with: let the keys go to what has the focus now."""
+        if self._behind is not None:
+            behind, self._behind = self._behind, None
+            self.give(behind)
+
+    def _press(self, keys: Sequence[Press]) -> None:
+        for key, character in keys:
+            self.app.post_message(events.Key(key, character))
