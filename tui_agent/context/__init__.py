@@ -78,8 +78,8 @@ from tui_agent.context.errors import (
 )
 from tui_agent.context.projection import Damage, Head
 from tui_agent.context.records import Record
+from tui_agent.context.rewriting import Cause, Keep
 from tui_agent.context.views import Checkpoint
-from tui_agent.context.writer import Cause, Keep
 
 __all__ = [
     "Backup",

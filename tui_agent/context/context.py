@@ -17,7 +17,7 @@ from tui_agent.context.encoding import encode
 from tui_agent.context.errors import ContextError, ReadOnlyLog
 from tui_agent.context.reading import Past, Reading, Shown
 from tui_agent.context.records import Record
-from tui_agent.context.writer import Cause, Check, Keep, Writer
+from tui_agent.context.rewriting import Cause, Check, Keep, Rewriter
 from tui_agent.messages.blocks import Message, text_block
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Context(Reading):
             self.path = self.path.resolve()
         self.read_only = read_only
         self.assign = assign
-        self._writer = Writer(
+        self._writer: Rewriter = Rewriter(
             self.path,
             durability=durability,
             model=model,
