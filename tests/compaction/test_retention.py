@@ -256,6 +256,14 @@ async def test_each_thing_that_is_missing_is_named(said: Said) -> None:
     assert await missing(said, retained, state={"ledger": {"files": ["a.py"]}}) == ["the ledger"]
 
 
+async def test_a_state_is_compared_as_it_is_written(said: Said) -> None:
+    await turns(said, 3)
+    await said.context.set_state("ledger", {"left_out": (0, 3, 1), "files": [("a.py", "read")]})
+    state = {"ledger": {"left_out": (0, 3, 1), "files": [("a.py", "read")]}}
+    assert await missing(said, retain(said.context), state=state) == []
+    assert await missing(said, retain(said.context), state={"ledger": {"left_out": (0, 3, 2)}}) == ["the ledger"]
+
+
 async def test_a_blank_summary_and_one_that_comes_late_are_named(said: Said) -> None:
     await turns(said, 3)
     retained = retain(said.context)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from tui_agent.context.encoding import encode
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text
 from tui_agent.messages.exchange import exchanges, safe_cuts
@@ -298,7 +299,7 @@ class Contract:
     def _states(self, after: Shown, now: Context) -> Iterator[str]:
         there = after.state
         for key, value in {**now.state, **self._state}.items():
-            if key not in there or there[key] != value:
+            if key not in there or encode({"": there[key]}) != encode({"": value}):
                 yield f"the {key}"
 
     def _frame(self, after: Shown, now: Context) -> Iterator[str]:
