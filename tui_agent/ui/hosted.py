@@ -73,6 +73,8 @@ class HostedApp(App[int]):
         later, self._later_styles = self._later_styles, ()
         for sheet in later:
             self.stylesheet.read(sheet)
+        if later:
+            self.stylesheet.parse()  # else the rules that are in use are looked at as before
 
     def _load_screen_css(self, screen: Screen[Any]) -> None:
         self.read_later_styles()
