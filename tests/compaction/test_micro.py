@@ -487,15 +487,15 @@ async def fruitless(said: Said) -> Running:
     await steps(said, 4, small)
     await said.answer("done")
     running = Running(said)
-    window = round(said.context.weigh().total / 0.6)
-    assert await running.micro.relieve(round(0.6 * window), window) > 0
+    window = round(said.context.weigh().total / 0.52)
+    assert await running.micro.relieve(round(0.52 * window), window) == 0, "so small a batch is put off once"
+    assert await running.micro.relieve(round(0.61 * window), window) == 0, "for a tenth of the window"
+    assert await running.micro.relieve(round(0.63 * window), window) > 0
     assert not escalates(running)
     await steps(said, 1, small)
     await said.answer("done")
-    assert await running.micro.relieve(round(0.65 * window), window) == 0, (
-        "a tenth of the window has to come first"
-    )
-    assert await running.micro.relieve(round(0.75 * window), window) > 0
+    assert await running.micro.relieve(round(0.61 * window), window) == 0
+    assert await running.micro.relieve(round(0.64 * window), window) > 0
     return running
 
 
@@ -524,15 +524,32 @@ async def test_where_nothing_can_be_elided_no_batch_was_fruitless(said: Said) ->
     assert not escalates(running), "the words of a person fill the window: a summary is due when it is full"
 
 
-async def test_when_a_summary_is_due_a_small_batch_is_not_made(said: Said) -> None:
-    await said.words(MEDIUM * 100)
-    await steps(said, 5)
+async def test_a_small_batch_is_put_off_until_it_is_a_large_one(said: Said) -> None:
+    await said.words(MEDIUM * 4)
+    await steps(said, 4)
     await said.answer("done")
-    running = Running(said)
-    assert await running.relieve(0.9) == 0
-    assert running.batches == []
-    large = Running(said, Compaction(trigger_ratio=0.95, reserved_tokens=0))
-    assert await large.relieve(0.9) > 0
+    running, total = Running(said), said.context.weigh().total
+    window = round(total / 0.52)
+    assert await running.micro.relieve(total, window) == 0, "one result"
+    await steps(said, 2)
+    assert await running.micro.relieve(said.context.weigh().total, window) > 0
+    assert len(running.batches[0].items) == 3
+
+
+async def test_a_summary_that_is_due_is_spared_by_a_batch_that_frees_half_of_the_window(said: Said) -> None:
+    await said.words(MEDIUM * 4)
+    await steps(said, 8)
+    await said.answer("done")
+    assert await Running(said).relieve(0.9) == 0, "more than half would be full: it would soon be due again"
+    assert await Running(said, Compaction(micro_ratio=0.8)).relieve(0.9) > 0
+
+
+async def test_where_no_summary_will_be_made_what_can_be_elided_is(said: Said) -> None:
+    await said.words(MEDIUM * 4)
+    await steps(said, 8)
+    await said.answer("done")
+    running, total = Running(said), said.context.weigh().total
+    assert await running.micro.relieve(total, round(total / 0.9), alone=True) > 0
 
 
 async def test_what_comes_while_it_plans_is_seen(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:

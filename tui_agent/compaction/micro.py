@@ -138,9 +138,12 @@ class Micro:
         self._now = now
         self._generation = -1
         self._again: int | None = None
-        """The weight that the last batch, or the last look that found none, left."""
-        self._postponed = 0
-        """The weight up to which a batch is not looked for again, because it did not pay."""
+        """The weight that the last batch left."""
+        self._postponed = self._tried = 0
+        """The weights up to which a batch is not looked for again: because it did not pay, or was too small; and
+        because it could not take the place of a summary that is due."""
+        self._patient = True
+        """False once a small batch was put off: the next is made."""
         self._fruitless = 0
 
     @property
@@ -150,11 +153,14 @@ class Micro:
 
     def reset(self) -> None:
         """The history is another one: what was tried on the old one does not count."""
-        self._generation, self._fruitless, self._postponed = self._context.generation, 0, 0
+        self._generation, self._fruitless, self._patient = self._context.generation, 0, True
+        self._postponed = self._tried = 0
         self._again = _last_batch(self._context)
 
-    async def relieve(self, total: int, window: int) -> int:
+    async def relieve(self, total: int, window: int, *, alone: bool = False) -> int:
         """Elide, if it is due for a context of so many tokens and pays. Returns the tokens freed; 0: nothing was done.
+
+        `alone` says that no summary will be made, however full the window is.
 
         Raises:
             ContextError: the log could not be written; nothing is elided.
@@ -162,13 +168,11 @@ class Micro:
         if self._generation != self._context.generation:
             self.reset()
         policy = self._policy()
-        full = total >= policy.limit(window)
+        full = total >= policy.limit(window) and not alone
         if total <= self._next(policy, window, full=full):
             return 0
         found = await self._planned(policy, total, window)
-        enough = found.freed >= _FRUIT * total
-        if not found.items or (full and not enough):
-            self._again, self._postponed = total, 0
+        if not self._is_enough(found, policy, total, window, full=full):
             return 0
         habits = await asyncio.to_thread(Habits.of, self._context)
         case = Case(total, found.freed, found.behind, policy.limit(window))
@@ -176,19 +180,30 @@ class Micro:
         if not verdict.pays:
             self._postponed = total + policy.micro_step(window) // 2
             return 0
-        return await self._elide(found, total, verdict.words, enough=enough)
-
-    def due_above(self, window: int) -> int:
-        """The weight, in tokens, above which the next batch is looked for."""
-        if self._generation != self._context.generation:
-            self.reset()
-        return self._next(self._policy(), window, full=False)
+        return await self._elide(found, total, verdict.words)
 
     def _next(self, policy: Policy, window: int, *, full: bool) -> int:
-        """The weight above which it is looked for a batch. `full`: a summary is due, so that any is welcome."""
+        """The weight above which it is looked for a batch. `full`: a summary is due, which a large batch can spare."""
         if full:
-            return 0 if self._again is None else self._again + policy.micro_step(window) // 4
+            return self._tried
         return max(policy.micro_again(window, self._again), self._postponed)
+
+    def _is_enough(self, found: Plan, policy: Policy, total: int, window: int, *, full: bool) -> bool:
+        """True if it is time for this batch; else it is put off.
+
+        One that takes the place of a summary has to bring the context under the size at which the next one is due. A
+        small one is put off once, so that it grows: each batch costs the provider's cache.
+        """
+        step, after = policy.micro_step(window), total - found.freed
+        if full:
+            self._tried = total + step // 4
+            return bool(found.items) and after <= policy.micro_limit(window)
+        small = found.freed < step and after > policy.micro_stop(window)
+        if not found.items or (small and self._patient):
+            self._postponed, self._patient = total + step, False
+            return False
+        self._patient = not small
+        return True
 
     async def _planned(self, policy: Policy, total: int, window: int) -> Plan:
         """A plan for the log as it is when the plan is made."""
@@ -198,13 +213,13 @@ class Micro:
             if seen == (self._context.generation, len(self._context.records)):
                 return found
 
-    async def _elide(self, found: Plan, total: int, arithmetic: str, *, enough: bool) -> int:
+    async def _elide(self, found: Plan, total: int, arithmetic: str) -> int:
         items = [item.api() for item in found.items]
         figures = {"before": total, "after": total - found.freed}
         record = await self._context.elide(items, by="auto", reason=REASON, **figures)
         after = (await asyncio.to_thread(self._context.weigh)).total
-        self._again, self._postponed = after, 0
-        self._fruitless = 0 if enough else self._fruitless + 1
+        self._again, self._postponed, self._tried = after, 0, 0
+        self._fruitless = 0 if found.freed >= _FRUIT * total else self._fruitless + 1
         self._announce()
         self._emit(MicroCompacted(record.id, found.words, total, after, arithmetic))
         return max(0, total - after)

@@ -23,11 +23,12 @@ _GROWTH = 0.05
 
 
 class Shortening(Protocol):
-    """Micro-compaction: `relieve` gives the tokens freed, `escalate` says that its batches free too little."""
+    """Micro-compaction: `relieve` gives the tokens freed (`alone`: no summary will be made, however full it is),
+    `escalate` says that its batches free too little."""
 
     @property
     def escalate(self) -> bool: ...
-    async def relieve(self, total: int, window: int) -> int: ...
+    async def relieve(self, total: int, window: int, *, alone: bool = False) -> int: ...
     def reset(self) -> None: ...
 
 
@@ -87,7 +88,8 @@ class Relief:
             return self._leave(due, "off", "compaction.auto is off in settings: /compact compacts")
         if self.held:
             return self._leave(due, "held", "you took a compaction back: /compact compacts again")
-        freed = await self._micro.relieve(total, window)
+        alone = policy.settings.strategy == "none" or self._compactor.fruitless >= FRUITLESS
+        freed = await self._micro.relieve(total, window, alone=alone)
         if freed:
             total = self._context.weigh().total
         if not (self._is_full(total) or self._micro.escalate):
