@@ -151,6 +151,27 @@ async def test_a_hundred_rounds_stay_in_4_kib_and_keep_what_is_hard_to_find_out_
     assert len(found.words().encode()) < 2 * MAX_BYTES
 
 
+async def test_a_command_that_was_cut_short_is_known_again(tmp_path: Path) -> None:
+    said = await begun(tmp_path)
+    long = "pytest -q " + " ".join(f"tests/part{n}.py" for n in range(9))
+    await said.act("bash", {"command": long}, "1 failed", title=long, exit=1)
+    for number in range(120):
+        await said.act(
+            "edit_file", {"path": "x"}, "edited", title=f"f{number}", changed=[f"src/file{number}.py"]
+        )
+    short = await ledger(said)
+    assert [command.text for command in short.commands] == [long[:79] + "⋯"]
+    await said.context.set_state(STATE_KEY, short.value())
+    await said.act("bash", {"command": long}, "1 failed", title=long, exit=1)
+    again = await ledger(said)
+    assert len(again.commands) == 1 and [failure.times for failure in again.failures] == [2]
+    await said.act("bash", {"command": long}, "ok", title=long)
+    last = await ledger(said)
+    assert [command.exit for command in last.commands] == [0]
+    assert [failure.overcome for failure in last.failures] == [True]
+    await said.context.close()
+
+
 async def test_in_a_small_window_it_is_smaller_and_says_what_is_not_listed(tmp_path: Path) -> None:
     said = await begun(tmp_path)
     for number in range(40):
