@@ -1,0 +1,149 @@
+"""A hundred compactions in a row: nothing grows that should not, and every one of them can be gone back to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.compaction.logs import Said, begun, ids
+from tests.compaction.lone import lone
+from tests.compaction.stories import FACT, Fact, Scripted, Story, quoting, spoken
+from tests.context.compare import check
+from tui_agent.compaction.compactor import Compactor
+from tui_agent.compaction.ledger import MAX_BYTES
+from tui_agent.compaction.making import Wanted
+from tui_agent.compaction.strategy import Compaction
+from tui_agent.compaction.summary import Summary
+from tui_agent.context import Context
+from tui_agent.events import CompactionCompleted, Event
+from tui_agent.settings.schema import Compaction as Keys
+
+WINDOW = 20_000
+KEYS = Keys(keep_requests=1000)
+
+
+class Round(NamedTuple):
+    """What one round left: the history before its compaction, bytes that were new, and the log's size after it."""
+
+    history: list[str]
+    new: int
+    after: int
+    backup: str
+
+
+class Rounds:
+    """Turns and a compaction, again and again."""
+
+    def __init__(self, said: Said, strategy: Compaction | None) -> None:
+        self.said, self.context = said, said.context
+        self.story = Story(7, steps=(1, 2), result=(100, 600))
+        self.heard: list[Event] = []
+        self.model = Scripted(lambda text: quoting(text, most=30), window=WINDOW)
+        self.compactor: Compactor = lone(
+            said.context, self.model, strategy=strategy, keys=KEYS, emit=self.heard.append
+        )
+        self.done: list[Round] = []
+
+    async def round(self) -> None:
+        """Two turns with a fact in words, a changed file and a failing command; then a summary."""
+        start = self.context.size
+        await self.story.turn(self.said, ["words", "file"])
+        await self.story.turn(self.said, ["failure", "argument"])
+        history, new = ids(self.context), self.context.size - start
+        assert await self.compactor.compact(Wanted("manual")), self.heard[-1]
+        backup = self.context.backups()[0].name
+        self.done.append(Round(history, new, self.context.size, backup))
+
+    @property
+    def newest(self) -> list[Fact]:
+        return self.story.facts[-4:]
+
+
+@asynccontextmanager
+async def rounds(folder: Path, strategy: Compaction | None, count: int) -> AsyncIterator[Rounds]:
+    """A log after so many rounds."""
+    found = Rounds(await begun(folder), strategy)
+    for _ in range(count):
+        await found.round()
+    yield found
+    await found.context.close()
+
+
+def text_of(context: Context) -> str:
+    return spoken([message.api() for message in context.history])
+
+
+async def holds(folder: Path, strategy: Compaction | None, count: int) -> None:
+    """So many compactions: what grows, what is known, what can be gone back to."""
+    async with rounds(folder, strategy, count) as found:
+        context, done = found.context, found.done
+        # bounded: the weight, the ledger, the log
+        settled = [event.after for event in found.heard if isinstance(event, CompactionCompleted)]
+        assert len(settled) == count
+        assert max(settled) <= 0.4 * WINDOW
+        assert (
+            len(json.dumps(context.state["ledger"], ensure_ascii=False, separators=(",", ":")).encode())
+            <= MAX_BYTES
+        )
+        if count >= 100:
+            assert max(settled[50:]) <= 1.1 * max(settled[:50])
+            assert max(r.after for r in done[50:]) <= 1.1 * max(r.after for r in done[:50])
+        roles = [record.role for record in context.records]
+        assert roles.count("_compaction") == 1 and roles.count("_usage") == 1 and roles.count("_state") <= 4
+        # the folder: each new byte once, and what each compaction left
+        kept = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+        assert kept <= 1.2 * (sum(r.new for r in done) + count * max(r.after for r in done))
+        # the newest is known, word for word or by the ledger
+        text = text_of(context)
+        assert [fact for fact in found.newest if fact.word not in text] == []
+        await check(context)
+        await goes_back(context, done)
+
+
+async def goes_back(context: Context, done: list[Round]) -> None:
+    """The last compaction undone, one in the middle restored, and the newest state again."""
+    newest = ids(context)
+    kept = await context.undo()
+    assert ids(context) == done[-1].history
+    middle = done[len(done) * 57 // 100 - 1]
+    await context.restore_backup(middle.backup)
+    assert ids(context) == middle.history
+    await check(context)
+    await context.undo()
+    assert ids(context) == done[-1].history
+    await context.redo()
+    assert ids(context) == middle.history
+    await context.restore_backup(kept.name)
+    assert ids(context) == newest
+    await check(context)
+
+
+async def test_a_hundred_compactions_in_a_row_keep_everything_small_and_can_be_gone_back_to(
+    tmp_path: Path,
+) -> None:
+    await holds(tmp_path, Summary(), 100)
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.slow)])
+async def test_so_do_those_without_a_model(tmp_path: Path, count: int) -> None:
+    await holds(tmp_path, None, count)
+
+
+async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    other.mkdir()
+    async with rounds(one, None, 6) as found:
+        straight = FACT.findall(text_of(found.context))
+    broken = Rounds(await begun(other), None)
+    for _ in range(6):
+        await broken.round()
+        await broken.context.close()
+        assert await broken.context.restore()
+    assert FACT.findall(text_of(broken.context)) == straight
+    await broken.context.close()
