@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_agent.llm import failures, models
+from tui_agent.llm import failures, heap, models
 from tui_agent.llm.assembly import Assembly
 from tui_agent.llm.provider import ProviderError
 
@@ -53,6 +53,9 @@ _EVENTS_AT_ONCE = 16
 """A burst of events is read in portions, so that the event loop gets its turn in between."""
 _DRAIN_SECONDS = 0.25
 """After the last event the stream is read to its end, so that the connection can be used again, but not for long."""
+
+_LONG_BYTES = 256 * 1024
+"""After a request of so many bytes at least, what making it left free is given back to the system."""
 
 _MEDIA = ("image", "document")
 _MISSING = "[image missing]"
@@ -339,7 +342,11 @@ class AnthropicProvider:
             body.pop("max_tokens", None)
         else:
             body["stream"] = True
-        return msgspec.json.encode(body)
+        encoded = msgspec.json.encode(body)
+        if len(encoded) > _LONG_BYTES:
+            del body
+            heap.trim()
+        return encoded
 
     def _resolved(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         content = message["content"]
