@@ -182,6 +182,12 @@ class Micro:
             return 0
         return await self._elide(found, total, verdict.words)
 
+    def due_above(self, window: int) -> int:
+        """The weight, in tokens, above which the next batch is looked for."""
+        if self._generation != self._context.generation:
+            self.reset()
+        return self._next(self._policy(), window, full=False)
+
     def _next(self, policy: Policy, window: int, *, full: bool) -> int:
         """The weight above which it is looked for a batch. `full`: a summary is due, which a large batch can spare."""
         if full:
