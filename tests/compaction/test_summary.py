@@ -483,16 +483,19 @@ async def test_a_bad_summary_of_one_chunk_ends_it_before_the_next_is_asked() -> 
         assert asked.server.remaining == 0
 
 
-async def test_a_refusal_and_a_content_filter_are_said() -> None:
-    async with asking() as asked:
-        asked.server.script(Reply.refusal())
-        with pytest.raises(CompactionFailed, match="declined"):
-            await Summary().compact(source(talk().messages, asked), asked.model)
+@pytest.mark.parametrize("reason", ["refusal", "content_filter", "sensitive"])
+async def test_a_refusal_and_a_content_filter_are_said_and_their_words_not_used(reason: str) -> None:
+    for words in (Reply(), Reply.text(GOOD)):
+        async with asking() as asked:
+            asked.server.script(words.stopping(reason))
+            with pytest.raises(CompactionFailed, match=f"declined .*{reason}"):
+                await Summary().compact(source(talk().messages, asked), asked.model)
 
 
-async def test_a_summary_that_was_cut_off_is_asked_for_once_more_and_shorter() -> None:
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+async def test_a_summary_that_was_cut_off_is_asked_for_once_more_and_shorter(reason: str) -> None:
     async with asking() as asked:
-        asked.server.script(Reply.text(GOOD[:100], stop_reason="max_tokens"), Reply.text(GOOD))
+        asked.server.script(Reply.text(GOOD[:100], stop_reason=reason), Reply.text(GOOD))
         result = await Summary().compact(source(talk().messages, asked), asked.model)
         assert result.summary == GOOD
         assert "be brief" in asked.told() and "be brief" not in asked.told(0)

@@ -48,6 +48,9 @@ _WORDS_PER_TOKEN = 0.5
 _SMALLER = 0.6
 """What is tried of the room after the endpoint found a request too long."""
 _ATTEMPTS_TO_FIT = 4
+_CUT = ("max_tokens", "model_context_window_exceeded")
+_REFUSED = ("refusal", "content_filter", "sensitive")
+"""Stop reasons: of the API, and of endpoints that speak like it."""
 _SHARE = 6
 """A summary gets at most this part of what a chunk's request may take (1/6)."""
 _TAIL_SHARE = 8
@@ -257,7 +260,8 @@ class _Work:
         reply = await ask(self._told(most))
         if _refused(reply):
             raise CompactionFailed(
-                "the model declined to summarise this conversation (stop reason: refusal)", ways=checks.WAYS
+                f"the model declined to summarise this conversation (stop reason: {reply.stop_reason})",
+                ways=checks.WAYS,
             )
         text = _text(reply)
         if not self._too_long(reply, text):
@@ -276,7 +280,7 @@ class _Work:
 
     def _too_long(self, reply: Reply, text: str) -> bool:
         size = self._model.count(text)
-        return reply.stop_reason == "max_tokens" or self._source.budget < size < self._source.tokens.count
+        return reply.stop_reason in _CUT or self._source.budget < size < self._source.tokens.count
 
     def _told(self, most: int, *, shorter: bool = False) -> str:
         source = self._source
@@ -349,7 +353,7 @@ def _text(reply: Reply) -> str:
 
 
 def _refused(reply: Reply) -> bool:
-    return reply.stop_reason == "refusal"
+    return reply.stop_reason in _REFUSED
 
 
 def _kept(kept: Sequence[Message]) -> str:
