@@ -21,6 +21,7 @@ from tests.compaction.logs import Said, begun, ids
 from tests.support import sessions, validity
 from tui_agent.compaction.candidates import Item
 from tui_agent.compaction.micro import Micro, Plan, plan
+from tui_agent.compaction.picked import bring_back
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context
@@ -286,6 +287,27 @@ async def test_a_confirmed_write_goes_with_its_call_when_its_time_is_over(said: 
     await said.context.elide([item.api() for item in found.items], by="auto", reason="micro")
     assert ids(said.context) == [name for name in before if name not in (call, confirmed)]
     sent(said.context)
+
+
+async def test_a_call_and_its_results_that_went_together_come_back_together(said: Said) -> None:
+    await said.words("go")
+    pairs = []
+    for name in ("a.py", "b.py"):
+        record, calls = await said.calls(name, name)
+        results = [await said.result(call, f"wrote {name}", read=[], changed=[name]) for call in calls]
+        pairs.append((record, *results))
+    await steps(said, 21, "ok")
+    whole = sent(said.context)
+    items = [item.api() for item in planned(said.context).items]
+    assert [item["record"] for item in items] == [*pairs[0], *pairs[1]]
+    batch = await said.context.elide(items, by="auto", reason="micro")
+    assert await bring_back(said.context, pairs[1][2]) == 3
+    assert not {*pairs[0]} & {*ids(said.context)} and {*pairs[1]} <= {*ids(said.context)}
+    assert _mended(sent(said.context)) == _mended(whole)
+    with pytest.raises(ValueError):
+        await bring_back(said.context, pairs[1][0])
+    assert await bring_back(said.context, batch.id) == 3
+    assert sent(said.context).encode() == whole.encode()
 
 
 async def test_a_write_stays_if_something_was_said_with_it(said: Said) -> None:

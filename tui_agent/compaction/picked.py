@@ -9,6 +9,7 @@ from tui_agent.compaction.placeholders import is_nothing, shortened
 
 if TYPE_CHECKING:
     from tui_agent.context import Context, Record
+    from tui_agent.context.elisions import Elision
     from tui_agent.messages.blocks import Block
 
 _LONG = 5_000
@@ -43,28 +44,64 @@ async def drop(context: Context, record: str) -> tuple[Record, int]:
 async def bring_back(context: Context, record: str) -> int:
     """Send a record again as it is; of an `_elide` record everything that it names. Returns how many items came back.
 
+    A call and a result that went together come back together: alone neither could be sent as it is.
+
     Raises:
         ValueError: nothing of it is left out.
     """
     found = context.record(record)
     if found.role == "_elide":
-        items = {
-            elision.item
-            for item in found.body.get("items", ())
-            for elision in context.elided(str(item.get("record")))
-            if elision.elide == record
-        }
-        if items:
-            await context.restore_elided(record, sorted(items))
-        count = len(items)
+        places = sorted(_in_force(context, found))
+        if places:
+            await context.restore_elided(record, places)
+        count = len(places)
     else:
-        elisions = context.elided(record)
-        for elision in elisions:
-            await context.restore_elided(elision.elide, [elision.item])
-        count = len(elisions)
+        back: dict[str, set[int]] = {}
+        for elision in context.elided(record):
+            back.setdefault(elision.elide, set()).update({elision.item}, _partners(context, elision))
+        for elide, items in back.items():
+            await context.restore_elided(elide, sorted(items))
+        count = sum(map(len, back.values()))
     if not count:
         raise ValueError("That record is not left out.")
     return count
+
+
+def _in_force(context: Context, batch: Record) -> dict[int, tuple[Record, Elision]]:
+    """The items of an `_elide` record that are in force, by their place in it."""
+    found = {}
+    for place, item in enumerate(batch.body.get("items", ())):
+        try:
+            record = context.record(str(item.get("record")) if isinstance(item, Mapping) else "")
+        except ValueError:  # a compaction has taken it
+            continue
+        for elision in context.elided(record.id):
+            if (elision.elide, elision.item) == (batch.id, place):
+                found[place] = (record, elision)
+    return found
+
+
+def _partners(context: Context, elision: Elision) -> set[int]:
+    """The items of the same batch that went whole with this one: the calls of its results, the results of its calls."""
+    batch = _in_force(context, context.record(elision.elide))
+    gone = {
+        place: _ids(record)
+        for place, (record, other) in batch.items()
+        if other.block is None and other.placeholder is None
+    }
+    found, wanted = {elision.item}, gone.get(elision.item, set())
+    while more := {place for place, ids in gone.items() if ids & wanted} - found:
+        found |= more
+        wanted = wanted.union(*(gone[place] for place in more))
+    return found
+
+
+def _ids(record: Record) -> set[str]:
+    """The calls that a record makes or answers."""
+    content = record.body.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    names = (block.get("id" if block.get("type") == "tool_use" else "tool_use_id") for block in blocks)
+    return {name for name in names if isinstance(name, str)}
 
 
 async def _elide(context: Context, items: list[dict[str, Any]]) -> tuple[Record, int]:
