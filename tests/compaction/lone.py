@@ -1,36 +1,58 @@
-"""A compactor of a log alone, without a session around it."""
+"""Compaction of a log alone, without a session around it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_agent.compaction.compactor import Around, Compactor, Fresh
 from tui_agent.compaction.extractive import Extractive
 from tui_agent.compaction.hooks import Hooks
+from tui_agent.compaction.micro import Micro
 from tui_agent.compaction.policy import Policy
+from tui_agent.compaction.relief import Relief
+from tui_agent.events import Event
 from tui_agent.settings.schema import Compaction as Keys
 from tui_agent.settings.schema import Hooks as Commands
 
 if TYPE_CHECKING:
     from tui_agent.compaction.strategy import Compaction, Model
     from tui_agent.context import Context
-    from tui_agent.events import Emit, Event
+    from tui_agent.events import Emit
+
+E = TypeVar("E", bound=Event)
 
 
-def lone(
-    context: Context,
-    model: Model,
-    *,
-    strategy: Compaction | None = None,
-    keys: Keys | None = None,
-    emit: Callable[[Event], None] = lambda event: None,
-) -> Compactor:
-    """A compactor with this strategy (without one: extractive), whose model has the window."""
-    settings, chosen = keys or Keys(), strategy or Extractive()
+class Alone:
+    """A compactor with a strategy, and when it is due by itself; `heard` is what happened."""
 
+    def __init__(
+        self, context: Context, model: Model, *, strategy: Compaction | None = None, keys: Keys | None = None
+    ) -> None:
+        self.heard: list[Event] = []
+        chosen, settings = strategy or Extractive(), keys or Keys(ahead="off")
+        around = _around(model, chosen, settings)
+        self.compactor = Compactor(
+            context=context, around=around, gate=asyncio.Lock(), emit=self.heard.append
+        )
+        self.relief = Relief(
+            context=context,
+            compactor=self.compactor,
+            micro=Micro(context=context, policy=around.policy, emit=self.heard.append),
+            around=around,
+            emit=self.heard.append,
+            run=self.compactor.compact,
+            free=lambda: False,
+        )
+
+    def all(self, kind: type[E]) -> list[E]:
+        """What happened of a kind."""
+        return [event for event in self.heard if isinstance(event, kind)]
+
+
+def _around(model: Model, strategy: Compaction, keys: Keys) -> Around:
     async def fresh() -> Fresh:
         return Fresh()
 
@@ -43,16 +65,15 @@ def lone(
     def asked(emit: Emit) -> Model:
         return model
 
-    around = Around(
-        policy=lambda: Policy(settings),
+    return Around(
+        policy=lambda: Policy(keys),
         model=asked,
         window=lambda: model.window,
         thinking=lambda: None,
-        strategy=lambda name: Extractive() if name == Extractive.name else chosen,
+        strategy=lambda name: Extractive() if name == Extractive.name else strategy,
         hooks=lambda: Hooks(Commands(), Path()),
         fresh=fresh,
         price=lambda: None,
         settled=settled,
         spawn=spawn,
     )
-    return Compactor(context=context, around=around, gate=asyncio.Lock(), emit=emit)

@@ -11,16 +11,15 @@ from typing import NamedTuple
 import pytest
 
 from tests.compaction.logs import Said, begun, ids
-from tests.compaction.lone import lone
+from tests.compaction.lone import Alone
 from tests.compaction.stories import FACT, Fact, Scripted, Story, quoting, spoken
 from tests.context.compare import check
-from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.ledger import MAX_BYTES
 from tui_agent.compaction.making import Wanted
 from tui_agent.compaction.strategy import Compaction
 from tui_agent.compaction.summary import Summary
 from tui_agent.context import Context
-from tui_agent.events import CompactionCompleted, Event
+from tui_agent.events import CompactionCompleted
 from tui_agent.settings.schema import Compaction as Keys
 
 WINDOW = 20_000
@@ -42,11 +41,8 @@ class Rounds:
     def __init__(self, said: Said, strategy: Compaction | None) -> None:
         self.said, self.context = said, said.context
         self.story = Story(7, steps=(1, 2), result=(100, 600))
-        self.heard: list[Event] = []
-        self.model = Scripted(lambda text: quoting(text, most=30), window=WINDOW)
-        self.compactor: Compactor = lone(
-            said.context, self.model, strategy=strategy, keys=KEYS, emit=self.heard.append
-        )
+        model = Scripted(lambda text: quoting(text, most=30), window=WINDOW)
+        self.alone = Alone(said.context, model, strategy=strategy, keys=KEYS)
         self.done: list[Round] = []
 
     async def round(self) -> None:
@@ -55,7 +51,7 @@ class Rounds:
         await self.story.turn(self.said, ["words", "file"])
         await self.story.turn(self.said, ["failure", "argument"])
         history, new = ids(self.context), self.context.size - start
-        assert await self.compactor.compact(Wanted("manual")), self.heard[-1]
+        assert await self.alone.compactor.compact(Wanted("manual")), self.alone.heard[-1]
         backup = self.context.backups()[0].name
         self.done.append(Round(history, new, self.context.size, backup))
 
@@ -83,7 +79,7 @@ async def holds(folder: Path, strategy: Compaction | None, count: int) -> None:
     async with rounds(folder, strategy, count) as found:
         context, done = found.context, found.done
         # bounded: the weight, the ledger, the log
-        settled = [event.after for event in found.heard if isinstance(event, CompactionCompleted)]
+        settled = [event.after for event in found.alone.all(CompactionCompleted)]
         assert len(settled) == count
         assert max(settled) <= 0.4 * WINDOW
         assert (

@@ -107,22 +107,17 @@ async def prompt(context: Context) -> None:
 
 async def compact(context: Context) -> None:
     """The whole transaction, with the strategy that asks no model."""
-    from tests.compaction.lone import lone
+    from tests.compaction.lone import Alone
     from tests.compaction.stories import Scripted
     from tui_agent.compaction.making import Wanted
     from tui_agent.context import LogWriteError
-    from tui_agent.events import CompactionFailed, Event, Notice
+    from tui_agent.events import CompactionFailed, Notice
 
-    told: list[str] = []
-
-    def hear(event: Event) -> None:
-        if isinstance(event, CompactionFailed):
-            told.append(event.reason)
-        elif isinstance(event, Notice) and event.level == "error":
-            told.append(event.text)
-
-    await lone(context, Scripted(lambda text: ""), emit=hear).compact(Wanted("manual"))
-    for reason in told:
+    alone = Alone(context, Scripted(lambda text: ""))
+    await alone.compactor.compact(Wanted("manual"))
+    reasons = [event.reason for event in alone.all(CompactionFailed)]
+    reasons += [event.text for event in alone.all(Notice) if event.level == "error"]
+    for reason in reasons:
         raise LogWriteError(context.path, 0, reason)
 
 
