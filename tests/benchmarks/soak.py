@@ -4,7 +4,8 @@
 loopback that calls tools and answers, and resizes the terminal every five seconds. At the end it prints how many
 records the log has, the slope of the memory over the last two thirds beyond what the log's index grows by (what it
 takes is measured on the same log in a bare process), how late keys echoed, and what exceptions were shown. The exit
-code is 1 if a bound is not held.
+code is 1 if a bound is not held. Since the model's window never fills, each request holds the whole log: what one
+takes is measured in the bare process too, and told beside the slope, which has it in it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import json
 import random
 import re
 import subprocess
@@ -49,6 +51,8 @@ class Soak:
     memory: list[tuple[float, float, int]] = field(default_factory=list)
     index: float = 0.0
     """MB that the index of the log takes for a record: places, sizes, weights, figures of a call."""
+    request: float = 0.0
+    """MB that a request of the whole log takes for a record of it, while its answer is waited for."""
     echoes: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
@@ -59,9 +63,12 @@ class Soak:
     @property
     def slope(self) -> float:
         """MB a minute over the last two thirds, without the index's own growth."""
+        return self.slope_beyond(self.index)
+
+    def slope_beyond(self, record: float) -> float:
+        """MB a minute over the last two thirds, without so many MB for each record."""
         late = self.memory[len(self.memory) // 3 :]
-        points = [(at / 60, megabytes - records * self.index) for at, megabytes, records in late]
-        return _slope(points)
+        return _slope([(at / 60, megabytes - records * record) for at, megabytes, records in late])
 
 
 def _slope(points: list[tuple[float, float]]) -> float:
@@ -109,8 +116,9 @@ def run(seconds: float, folder: Path) -> Soak:
             if code := program.end():
                 soak.errors.append(f"exit code {code}")
     log = next((folder / "data").rglob("context.jsonl"))
-    command = [sys.executable, "-m", __spec__.name, "--index", log]
-    soak.index = float(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    command = [sys.executable, "-m", __spec__.name, "--index", str(log)]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    soak.index, soak.request = map(float, told.split())
     return soak
 
 
@@ -170,9 +178,12 @@ def _records(folder: Path) -> int:
     return count
 
 
-async def _index(log: Path) -> float:
-    """MB that this process needs more for each record of a log when it has read and weighed it."""
+async def _index(log: Path) -> tuple[float, float]:
+    """MB that this process needs more for each record of a log when it has read and weighed it, and for a request."""
+    from tui_agent.agent.replies import assemble
     from tui_agent.context import Context
+    from tui_agent.llm.heap import trim
+    from tui_agent.prompt.assembler import Limits
 
     first = log.with_name("first.jsonl")
     first.write_bytes(log.read_bytes().partition(b"\n")[0] + b"\n")
@@ -180,7 +191,12 @@ async def _index(log: Path) -> float:
         before, context = _memory(), Context(path, read_only=True)
         await context.restore()
         context.weigh()
-    return (_memory() - before) / len(context.records)
+        read = _memory()
+        request, _ = assemble(context, Limits("scripted-1", 100_000_000, 4096))
+        sent = json.dumps(request.wire()).encode()
+        trim()
+        held = _memory() if sent else read
+    return (read - before) / len(context.records), (held - read) / len(context.records)
 
 
 def _memory() -> float:
@@ -193,7 +209,7 @@ def main() -> int:
     parser.add_argument("--index", type=Path, metavar="LOG", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.index is not None:
-        print(asyncio.run(_index(options.index)))
+        print(*asyncio.run(_index(options.index)))
         return 0
     with home() as folder:
         soak = run(options.minutes * 60, folder)
@@ -208,6 +224,8 @@ def main() -> int:
     }
     for line, holds in met.items():
         print(f"{line:<80} {'met' if holds else 'not met'}")
+    rest = soak.slope_beyond(soak.index + soak.request)
+    print(f"  beyond a request too {rest:>9.2f} MB/min  (a request: {1e6 * soak.request:.0f} bytes a record)")
     for error in sorted(set(soak.errors)):
         print(f"  {error}")
     return 0 if all(met.values()) else 1
