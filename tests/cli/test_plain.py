@@ -363,6 +363,90 @@ def test_a_command_longer_than_a_page_is_read_to_its_end_before_it_is_approved()
     assert ears.answers == [("q", said.Answer("once"))]
 
 
+REVIEW = said.Question(
+    "q", "review", "put this summary in force?", body="It stands for 34 messages.", editable="## Done\n- a\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (("1",), said.Answer("once")),
+        (("2", "only this", "1"), said.Answer("once", edited="only this")),
+        (("3",), said.Answer("no")),
+        (("4", "the tests fail"), said.Answer("no", note="the tests fail")),
+    ],
+)
+def test_a_summary_is_read_and_answered_by_number(lines: tuple[str, ...], answer: said.Answer) -> None:
+    ears = Ears()
+    ears.asking.ask(REVIEW)
+    ears.now += 1
+    for words in ("It stands for 34 messages.", "| ## Done", "1 accept it", "3 discard it"):
+        assert words in ears.text
+    assert "run" not in ears.text
+    for line in lines:
+        ears.asking.take(line)
+    assert ears.answers == [("q", answer)]
+
+
+DONE = said.CompactionCompleted(
+    trigger="auto",
+    strategy="summary",
+    before=150_212,
+    after=41_300,
+    seconds=12.4,
+    backup="context_3.jsonl",
+    summary="s1",
+    text="## Done",
+    replaced=34,
+    kept=("the last 2 messages",),
+    doubts=("it says that pytest passes; exit code 1",),
+)
+
+
+def test_what_becomes_of_the_context_is_told_in_words() -> None:
+    ears = Ears()
+    ears.telling.hear(said.CompactionStarted("auto", "summary", 150_212, "estimated", 200_000, 150_000))
+    assert "compaction: Compacting about 150,212 of 200,000 tokens, due at 150,000" in ears.text
+    assert ears.telling.doing == "compacting"
+    ears.telling.hear(said.CompactionStage("summarising (2 of 5)"))
+    ears.telling.hear(DONE)
+    assert "compaction: summarising (2 of 5)" in ears.text
+    assert "the summary is in force, from 150,212 to about 41,300 tokens, 73% less" in ears.text
+    assert "warning: the log says otherwise: it says that pytest passes; exit code 1" in ears.text
+    assert "went into the summary: 34 messages, whole in context_3.jsonl" in ears.text
+    assert "/undo takes it back" in ears.text and ears.telling.doing == ""
+    assert "->" not in ears.text and "~" not in ears.text
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            said.CompactionFailed("auto", "summary", "overloaded", 31.0, ("wait (/compact)",)),
+            ("error: Compaction failed after 31 s: overloaded.", "you can: wait (/compact)"),
+        ),
+        (said.CompactionSkipped("auto", "hook", "not now"), ("warning: Not compacted: not now",)),
+        (said.CompactionHeld(True), ("warning: Nothing is compacted by itself now",)),
+        (
+            said.MicroCompacted("e9", ("a", "b"), 101_000, 80_100),
+            ("2 old items shortened, from 101,000 to about 80,100 tokens", "/unelide e9 brings back"),
+        ),
+    ],
+    ids=["failed", "hook", "held", "micro"],
+)
+def test_why_nothing_was_compacted_and_what_was_shortened_is_told(
+    event: said.Event, words: tuple[str, ...]
+) -> None:
+    ears = Ears()
+    ears.telling.hear(said.TurnStarted("u1", 1, "go on"))
+    ears.telling.hear(said.CompactionStarted("auto", "summary", 150_212, "exact", 200_000, 150_000))
+    ears.telling.hear(event)
+    assert all(word in ears.text for word in words), ears.text
+    ends = isinstance(event, said.CompactionFailed | said.CompactionSkipped)
+    assert ears.telling.doing == ("asking the model" if ends else "compacting")
+
+
 def test_questions_come_one_after_the_other() -> None:
     ears = Ears()
     ears.asking.ask(said.Question("a", "text", "your name?"))

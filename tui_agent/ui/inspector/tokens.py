@@ -21,10 +21,10 @@ from textual.widgets import Static
 from tui_agent import literal
 from tui_agent.messages.tokens import Tokens
 from tui_agent.ui import words
+from tui_agent.ui.compacting import as_event
 from tui_agent.ui.inspector.filling import Filling
 from tui_agent.ui.inspector.tab import FOLLOW, Around, Key, Tab
 from tui_agent.ui.rows import Cell, Rows
-from tui_agent.ui.transcript.compacted import as_event
 
 if TYPE_CHECKING:
     from textual.timer import Timer

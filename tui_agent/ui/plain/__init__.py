@@ -9,6 +9,7 @@ is used. It speaks to the same `Session` and hears the same events as the screen
     voice.py       how something is written
     reading.py     long results by the page, changes with a word for each line
     telling.py     events in words
+    compacting.py  what becomes of the context
     asking.py      questions and their numbered answers
     places.py      the commands that open a place on the screen: lists instead
 """

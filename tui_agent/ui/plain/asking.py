@@ -52,13 +52,18 @@ class Asking:
         """What stands before the answer."""
         match self._line:
             case "tell":
-                return "tell the model why: "
+                return "why: " if self._reviews else "tell the model why: "
             case "edit":
-                return "the command to run instead: "
+                return "the summary instead: " if self._reviews else "the command to run instead: "
             case "free":
                 return "answer: "
             case _:
                 return f"answer, 1 to {len(self._choices)}: "
+
+    @property
+    def _reviews(self) -> bool:
+        """Is it a summary that waits?"""
+        return bool(self._waiting) and self._waiting[0].kind == "review"
 
     def ask(self, question: Question) -> None:
         """A question waits."""
@@ -103,6 +108,8 @@ class Asking:
         place = f" (1 of {len(self._waiting)})" if len(self._waiting) > 1 else ""
         self._voice.say(f"{_what(question)}{place}", "question")
         body = question.body.rstrip()
+        if self._reviews:
+            body = f"{body}\n\n{question.editable.rstrip()}".strip()
         self._unread = change(question.diff) if question.diff else body.split("\n") if body else []
         self._read_on()
         if question.warning:
@@ -113,6 +120,8 @@ class Asking:
             self._offer(self._ways())
         elif question.kind == "choice":
             self._offer([("say", choice) for choice in question.choices])
+        elif self._reviews:
+            self._offer(self._ways())
         else:
             self._line = "free"
 
@@ -128,6 +137,9 @@ class Asking:
         ways: list[Choice] = (
             [("read", f"read on, {count(len(self._unread), 'line', 'lines')}")] if self._unread else []
         )
+        if self._reviews:
+            ways += [("once", "accept it"), ("edit", "put other words in its place")]
+            return [*ways, ("no", "discard it"), ("tell", "discard it, and say why")]
         ways.append(("once", "yes, once"))
         if self._rule and not question.warning and self._edited is None:
             ways.append(("rule", f"yes, and write a rule that allows its like: {self._rule}"))
@@ -146,7 +158,7 @@ class Asking:
 
     def _choose(self, way: str, said: str) -> None:
         match way:
-            case "once" | "rule" if self._unread and not self._waiting[0].diff:
+            case "once" | "rule" if self._unread and not self._waiting[0].diff and not self._reviews:
                 self._voice.say("there is more of it: read it to its end first", "note")
             case "once":
                 self._settle(Answer("once", edited=self._edited))
@@ -177,7 +189,7 @@ class Asking:
             self._settle(Answer("no", note=text))
         elif self._line == "edit":
             self._edited = text
-            self._voice.say(text, "it would run")
+            self._voice.say(text, "it would read" if self._reviews else "it would run")
             self._offer(self._ways())
         else:
             self._settle(Answer("answer", note=text))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tui_agent import events as said
 from tui_agent import literal
 from tui_agent.ui import words
+from tui_agent.ui.plain import compacting
 from tui_agent.ui.plain.reading import change, count
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Telling:
         self._weight: said.Weighed | None = None
         self._trouble: set[str] = set()
         self._attempt = 0
+        self._in_turn = False
 
     def hear(self, event: Event) -> None:
         """Something happened."""
@@ -82,7 +84,7 @@ class Telling:
             case said.Weighed():
                 self._weight = event
             case said.TurnStarted():
-                self.sends = False
+                self.sends, self._in_turn = False, True
                 self._trouble.clear()
                 self._do("asking the model")
                 self._voice.say("working", "model")
@@ -117,7 +119,16 @@ class Telling:
             case said.Answered(answer=answer) if answer.verdict == "dismissed":
                 self._voice.say("the question is taken back", "note")
             case _:
-                pass
+                self._compaction(event)
+
+    def _compaction(self, event: Event) -> None:
+        """What becomes of the context: it is summarised, or old results are shortened."""
+        for text, label in compacting.told(event):
+            self._voice.say(text, label)
+        if isinstance(event, said.CompactionStarted) and event.trigger != "ahead":
+            self._do("compacting")
+        elif isinstance(event, compacting.ENDS) and self.doing == "compacting":
+            self._do("asking the model" if self._in_turn else "")
 
     def since(self) -> float:
         """Seconds since anything happened."""
@@ -182,7 +193,7 @@ class Telling:
 
     def _turn_ended(self, event: said.TurnEnded) -> None:
         self._calls.clear()
-        self.doing, self._thinks, self._attempt = "", False, 0
+        self.doing, self._thinks, self._attempt, self._in_turn = "", False, 0, False
         if event.error and event.error not in self._trouble:
             self._fail(event.error, ())
         reason = _REASONS.get(event.reason, event.reason)

@@ -1,0 +1,174 @@
+"""What becomes of the context, in words for a screen and for those without one: that it is being made smaller, what
+that came to, why it was not done and what can be done instead.
+
+Everything is said from the events. What the log keeps of a compaction, in the head record of its rewrite
+(`_compaction`), is read back as the event that was sent then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from tui_agent import events
+from tui_agent.literal import one_line
+from tui_agent.ui.words import number
+
+Level = Literal["info", "warning", "error"]
+Fact = tuple[str, Level]
+"""What is said, and how grave it is."""
+
+_SAID = 400
+"""Characters of a reason, a doubt or an instruction that are told."""
+_BEGAN: Mapping[events.Trigger, str] = {
+    "auto": "because the window filled up",
+    "manual": "because you asked for it",
+    "overflow": "because a request did not fit",
+    "ahead": "made ahead of time",
+}
+_COMPACT, _MODEL, _CLEAR = (
+    "compact now (/compact)",
+    "choose a model with a larger window (/model)",
+    "begin anew under the same prompt (/clear)",
+)
+_LARGEST = "leave out the largest items (/inspect)"
+_SKIPPED: Mapping[str, tuple[str, Level, Sequence[str]]] = {
+    "off": ("settings say that nothing is compacted by itself", "warning", (_COMPACT, _LARGEST)),
+    "held": ("it is held since you undid one", "warning", (_COMPACT,)),
+    "short": ("there is too little that could go", "info", ()),
+    "floor": (
+        "the system prompt and the tools alone take up the window",
+        "warning",
+        (_MODEL, "change when it is due (/settings)"),
+    ),
+    "no_progress": ("the last ones freed next to nothing", "warning", (_LARGEST, _MODEL, _CLEAR)),
+    "hook": ("the hook said no", "warning", ("change or remove the hook (/settings)",)),
+    "cancelled": ("stopped; the history is as it was", "info", ("begin again (/compact)",)),
+    "superseded": ("the history was changed meanwhile", "info", ()),
+    "declined": (
+        "you discarded the summary; the history is as it was",
+        "info",
+        ("say behind the command what it is to dwell on (/compact)",),
+    ),
+}
+"""Why there is no compaction -> in words, how grave it is, and what can be done."""
+
+
+def begun(event: events.CompactionStarted, size: str) -> str:
+    """That a compaction begins at that size; "" of one that nobody waits for."""
+    if event.trigger == "ahead":
+        return ""
+    due = {"auto": f", due at {event.limit:,}", "overflow": ", which did not fit"}.get(event.trigger, "")
+    focus = f". It is to dwell on: {one_line(event.instruction, _SAID)}" if event.instruction else ""
+    return f"Compacting {size} of {event.window:,} tokens{due}{focus}"
+
+
+def figures(event: events.CompactionCompleted, mark: str) -> str:
+    """What it came to, shortly; `mark` is how sure the weight before was. "" where the log does not say."""
+    if not event.before or not event.after:
+        return ""
+    edited = "  edited by you" if event.edited else ""
+    weights = f"{number(event.before, mark)} -> {number(event.after, 'estimated')} tokens"
+    return f"{weights}{less(event)}{edited}"
+
+
+def less(event: events.CompactionCompleted) -> str:
+    """The share that went: `, 73% less`."""
+    share = 1 - event.after / event.before if event.before else 0
+    return f", {share:.0%} less" if share > 0 else ""
+
+
+def facts(event: events.CompactionCompleted) -> list[Fact]:
+    """What a person should know of a compaction, the gravest first."""
+    found: list[Fact] = [
+        (f"the log says otherwise: {one_line(doubt, _SAID)}", "error") for doubt in event.doubts
+    ]
+    kept = "; ".join(one_line(kept, _SAID) for kept in event.kept)
+    found.append((f"word for word: {kept or 'nothing'}", "info"))
+    went = f"{event.replaced:,} {'message' if event.replaced == 1 else 'messages'}"
+    found.append((f"went into the summary: {went}, whole in {event.backup}", "info"))
+    if event.lost:
+        gone = "1 mark is" if event.lost == 1 else f"{event.lost:,} marks are"
+        found.append((f"{gone} gone with what they stood on", "warning"))
+    found.append((_took(event), "info"))
+    return found
+
+
+def _took(event: events.CompactionCompleted) -> str:
+    """How it was made, and what that took."""
+    said = [event.strategy, _BEGAN[event.trigger]]
+    if event.seconds:
+        said.append(seconds(event.seconds))
+    if event.cost is not None:
+        said.append(f"${event.cost:,.2f}" if event.cost >= 0.005 or not event.cost else "under a cent")
+    if event.input:
+        cached = f" ({event.cache_read:,} from the cache)" if event.cache_read else ""
+        said.append(f"{event.input:,} tokens read{cached}, {event.output:,} written")
+    return ", ".join(filter(None, said))
+
+
+def seconds(value: float) -> str:
+    """A duration: `0.4 s`, `12 s`, `3 min 12 s`."""
+    if value < 9.95:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def failed(event: events.CompactionFailed) -> tuple[str, Sequence[str]]:
+    """That it could not be made and why, and the ways out."""
+    reason = one_line(event.reason, _SAID).rstrip(".")
+    text = f"Compaction failed after {seconds(event.seconds)}: {reason}. The history is as it was."
+    return text, event.ways or (_COMPACT,)
+
+
+def skipped(event: events.CompactionSkipped) -> tuple[str, Level, Sequence[str]]:
+    """That it was not made and why, how grave that is, and the ways out."""
+    words, level, ways = _SKIPPED.get(event.reason, (event.reason, "warning", ()))
+    detail = one_line(event.detail, _SAID).rstrip(".")
+    return f"Not compacted: {detail or words}", level, ways
+
+
+def held(event: events.CompactionHeld) -> Fact:
+    """That compaction by itself is held, or is not any more."""
+    if event.held:
+        return "Nothing is compacted by itself now, since you undid it: /compact ends that", "warning"
+    return "What has to be is compacted by itself again", "info"
+
+
+def shortened(event: events.MicroCompacted) -> str:
+    """How many old items were shortened."""
+    return "1 old item" if len(event.items) == 1 else f"{len(event.items):,} old items"
+
+
+def as_event(head: Mapping[str, Any]) -> events.CompactionCompleted:
+    """The figures of a head record as the event that was sent with them; what it does not say is nothing."""
+
+    def whole(key: str) -> int:
+        value = head.get(key)
+        return value if type(value) is int else 0
+
+    def texts(key: str) -> tuple[str, ...]:
+        value = head.get(key)
+        return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+    took, cost = head.get("seconds"), head.get("cost")
+    return events.CompactionCompleted(
+        trigger=next((known for known in _BEGAN if known == head.get("trigger")), "manual"),
+        strategy=str(head.get("strategy") or ""),
+        before=whole("before") or whole("tokens"),
+        after=whole("after"),
+        seconds=float(took) if isinstance(took, int | float) else 0.0,
+        backup=str(head.get("backup") or ""),
+        summary=str(head.get("summary") or ""),
+        text="",
+        replaced=whole("replaced"),
+        kept=texts("kept"),
+        doubts=texts("doubts"),
+        lost=whole("dropped"),
+        input=whole("input"),
+        output=whole("output"),
+        cache_read=whole("cache_read"),
+        cost=float(cost) if isinstance(cost, int | float) else None,
+        edited=head.get("op") == "edit",
+    )
