@@ -166,8 +166,26 @@ async def test_a_result_with_pictures_says_so(said: Said) -> None:
     await steps(said, 3)
     await said.answer("done")
     assert str(texts(planned(said.context))[record.id]).startswith(
-        "[truncated: read_file result, 3 chars, 2 images]\n"
+        "[truncated: bash result, 3 chars, 2 images]\n"
     )
+
+
+async def test_results_of_another_program_are_named_after_their_calls(said: Said) -> None:
+    await said.words("go")
+    blocks = []
+    for name in ("Shell", "Read"):
+        await said.say([{"type": "tool_use", "id": f"{name}:1", "name": name, "input": {}}])
+        result = {"type": "tool_result", "tool_use_id": f"{name}:1", "content": MEDIUM}
+        (record,) = await said.context.append_message({"role": "user", "content": [result]})
+        blocks.append(record.id)
+    await steps(said, 3)
+    await said.answer("done")
+    found = planned(said.context)
+    assert [str(text).split(",")[0] for text in texts(found).values()] == [
+        "[truncated: Shell result",
+        "[truncated: Read result",
+    ]
+    assert found.words[0] == f"Shell result, {len(MEDIUM):,} characters"
 
 
 async def test_a_short_result_is_not_worth_a_marker(said: Said) -> None:
@@ -282,7 +300,7 @@ async def test_a_confirmed_write_goes_with_its_call_when_its_time_is_over(said: 
         call: None,
         confirmed: None,
     }
-    assert "a call and its result: write_file result" in found.words
+    assert "a call and what came of it: write_file result" in found.words
     before = ids(said.context)
     await said.context.elide([item.api() for item in found.items], by="auto", reason="micro")
     assert ids(said.context) == [name for name in before if name not in (call, confirmed)]

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from tui_agent.compaction.placeholders import acknowledges, is_nothing, shortened, squeezed
 from tui_agent.compaction.priority import CRITICAL, TRIVIAL, sources_of
+from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text
 from tui_agent.messages.wellformed import SIGNED
 
@@ -31,6 +32,9 @@ KINDS: tuple[Kind, ...] = ("superseded", "expired", "exchange", "acknowledgement
 
 _BLANK_GAIN = 200
 """Characters of blank lines from which on it pays to write a result down without them."""
+
+
+_NAME_CHARACTERS = 100
 
 
 class Item(Struct, frozen=True):
@@ -223,8 +227,11 @@ class Candidates:
             late = all(seen.ttl is not None and told.answers >= seen.ttl for seen in told.seen)
             if late and all(map(_says_nothing, asked.seen)) and all(map(_only_results, told.seen)):
                 items = tuple(Item(seen.id, None, None) for seen in (*asked.seen, *told.seen))
-                titles = ", ".join(_title(seen, 0) for seen in told.seen)
-                words = f"a call and its result: {titles}"
+                names = _names(asked)
+                titles = [_title(seen, block, names) for seen in told.seen for block in seen.blocks]
+                words = (
+                    f"{'a call' if len(titles) == 1 else 'calls'} and what came of it: {', '.join(titles)}"
+                )
                 yield Candidate("exchange", TRIVIAL, asked.seen[0].place, number, items, words)
 
     # --- blocks --------------------------------------------------------------------------------------------------
@@ -250,14 +257,17 @@ class Candidates:
         for number, run in enumerate(self._runs):
             if run.role != "user" or not run.old:
                 continue
+            names = _names(self._runs[number - 1]) if number else {}
             for seen in run.seen:
                 if seen.fixed or seen.priority >= CRITICAL:
                     continue
                 for place, block in seen.sent:
                     if block.get("type") == "tool_result":
-                        yield from self._result(number, seen, place, block)
+                        yield from self._result(number, seen, place, block, names)
 
-    def _result(self, number: int, seen: _Seen, place: int, block: Block) -> Iterator[Candidate]:
+    def _result(
+        self, number: int, seen: _Seen, place: int, block: Block, names: Mapping[str, str]
+    ) -> Iterator[Candidate]:
         text, content = result_text(block), block.get("content")
         tight = squeezed(text) if isinstance(content, str) else text
         free = seen.is_free(place)
@@ -268,12 +278,12 @@ class Candidates:
         )
         if not (free or (squeezed_only and None not in seen.elided)):
             return
-        title = _title(seen, place)
+        title = _title(seen, block, names)
         if free and len(text) - len(tight) >= _BLANK_GAIN:
             item = Item(seen.id, place, tight)
             words = f"blank lines in {title}"
             yield Candidate("blank", TRIVIAL, seen.place, number, (item,), words)
-        short = shortened(_tool(seen), block, self._settings.micro_long, seen.id)
+        short = shortened(_tool(seen, block, names), block, self._settings.micro_long, seen.id)
         item = Item(seen.id, place, short)
         words = f"{title}, {_characters(len(text))}"
         yield Candidate("result", seen.priority, seen.place, number, (item,), words)
@@ -324,17 +334,25 @@ def _only_results(seen: _Seen) -> bool:
     return all(block.get("type") == "tool_result" for block in seen.blocks)
 
 
-def _tool(seen: _Seen) -> str:
-    tool = seen.message.meta.get("tool")
-    return tool if isinstance(tool, str) and tool else "tool"
+def _names(run: _Run) -> dict[str, str]:
+    """The tools that a run calls, by call."""
+    calls = [block for seen in run.seen for block in seen.blocks if block.get("type") == "tool_use"]
+    return {str(block.get("id")): str(block.get("name")) for block in calls}
 
 
-def _title(seen: _Seen, place: int) -> str:
+def _tool(seen: _Seen, block: Block, names: Mapping[str, str]) -> str:
+    tool = names.get(str(block.get("tool_use_id"))) or seen.message.meta.get("tool")
+    return one_line(tool, _NAME_CHARACTERS) if isinstance(tool, str) and tool else "tool"
+
+
+def _title(seen: _Seen, block: Block, names: Mapping[str, str]) -> str:
     """What a result is of, for a person."""
-    title, tool = seen.message.meta.get("title"), _tool(seen)
-    if isinstance(title, str) and title and len(seen.blocks) == 1:
-        return f"{tool} ({title})"
-    return f"{tool} result" + (f" {place + 1}" if len(seen.blocks) > 1 else "")
+    title, tool = seen.message.meta.get("title"), _tool(seen, block, names)
+    return (
+        f"{tool} ({title})"
+        if isinstance(title, str) and title and len(seen.blocks) == 1
+        else f"{tool} result"
+    )
 
 
 def _characters(count: int) -> str:
