@@ -60,7 +60,7 @@ async def test_what_makes_room_next_and_how_far_it_is(tmp_path: Path) -> None:
         await _tokens(made)
         assert "19,938 of 200,000 tokens" in made.text.replace("~", "")
         # the number of the status line, from the limits of the engine
-        assert "100,000  ===              in 80,062: old results shortened" in made.text
+        assert "100,000  ===              in 80,062: shortening" in made.text
         assert "150,000  ==               in 130,062: summary" in made.text
         made.session.context.weight = Weight(150_001, 150_001, 0, "exact")
         made.session.emit()

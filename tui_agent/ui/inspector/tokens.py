@@ -224,7 +224,7 @@ class TokenFigures(Tab):
         if around.still:
             yield Line(Content.styled(f"  {_STILL[around.still]}", "$text-warning"))
         cells = _NARROW_BAR if self.narrow else _BAR
-        for limit, what in ((around.micro, "old results shortened"), (around.full, "summary")):
+        for limit, what in ((around.micro, "shortening"), (around.full, "summary")):
             left = limit - total
             far = f"in {left:,}" if left > 0 else "now"
             said = Content.assemble((bar(total, limit, cells), "$text-accent"), f" {far}: {what}")
