@@ -383,9 +383,28 @@ async def test_the_instruction_names_the_sections_the_limit_the_focus_the_facts_
         assert "- `pytest -q`: exit code 1" in told
         assert "- write the changelog\n- an open call of bash: sleep 900" in told
         assert "language of the user" in told
+        assert "these words of theirs: 'Good. Now mend it.'" in told
         assert "Now mend it." in told, "what stays behind the summary is named"
         limit = next(word for word in told.split() if word.replace(",", "").isdigit())
         assert int(limit.replace(",", "")) <= 1_000
+
+
+async def test_a_summary_in_another_language_than_the_users_is_said() -> None:
+    chinese = Talk().user(
+        "parser.py 会丢掉每个文件的最后一行，请找出原因并修复。不要修改 vendor 目录，它是自动生成的。" * 5
+    )
+    chinese.call("bash", {"command": "cat parser.py"}, "def read_lines(text): ...\n" * 60)
+    messages = chinese.assistant("好的").user("继续").assistant("完成").messages
+    answer = "用户要求修复 parser.py：它会丢掉每个文件的最后一行。不要修改 vendor 目录。原因还没有找到，还没有修改。"
+    for text, said in ((GOOD, True), (answer, False)):
+        async with asking() as asked:
+            asked.server.script(Reply.text(text))
+            result = await Summary().compact(source(messages, asked), asked.model)
+            assert any("language that you write in" in note for note in result.notes) == said
+            assert "会丢掉每个文件的最后一行" in asked.told()
+    async with asking() as asked:
+        asked.server.script(Reply.text(GOOD))
+        assert (await Summary().compact(source(talk().messages, asked), asked.model)).notes == ()
 
 
 async def test_what_is_not_done_stands_under_in_progress_whatever_the_model_wrote() -> None:

@@ -25,6 +25,8 @@ _LONG = 1_200
 """Characters from which on a text is not taken for an error because of how it begins."""
 _SHORT = 200
 """Characters that an acknowledgement has at most."""
+_OTHER_SCRIPT = 0.6
+"""Difference of the shares of a script from which on two texts are in different languages."""
 _SHOWN = 80
 
 _ACKNOWLEDGED = re.compile(
@@ -97,6 +99,18 @@ def missing_sections(text: str) -> list[str]:
     """The sections that a summary does not have."""
     there = sections(text)
     return [name for name in SECTIONS if name not in there]
+
+
+def in_another_language(text: str, found: Sequence[Item]) -> bool:
+    """The user wrote in a script without spaces and the summary does not, or the other way round."""
+    asked = "\n".join(item.text for item in found if item.words)
+    return abs(_wide_share(asked) - _wide_share(text)) > _OTHER_SCRIPT and len(asked) > _SHORT
+
+
+def _wide_share(text: str) -> float:
+    """How much of its letters are of scripts that part no words; one of them says as much as three others."""
+    wide = 3 * sum(map(len, _WIDE.findall(text)))
+    return wide / max(1, wide + sum(map(len, _WORD.findall(text))))
 
 
 def _fault(text: str, source: Source, found: Sequence[Item], model: Model) -> str:

@@ -48,6 +48,8 @@ _WORDS_PER_TOKEN = 0.5
 _SMALLER = 0.6
 """What is tried of the room after the endpoint found a request too long."""
 _ATTEMPTS_TO_FIT = 4
+_VOICE, _LEAST_VOICE = 120, 6
+"""Characters of a person's words that show their language, and how many there must be."""
 _CUT = ("max_tokens", "model_context_window_exceeded")
 _REFUSED = ("refusal", "content_filter", "sensitive")
 """Stop reasons: of the API, and of endpoints that speak like it."""
@@ -110,6 +112,8 @@ class _Work:
         await asyncio.to_thread(checks.check, text, self._source, self._items, self._model)
         if missing := checks.missing_sections(text):
             self.notes.append(f"the summary has no section: {', '.join(missing)}")
+        if checks.in_another_language(text, self._items):
+            self.notes.append("the summary is not in the language that you write in")
         return text
 
     def _prepare(self) -> None:
@@ -287,6 +291,7 @@ class _Work:
         words = int(most * _WORDS_PER_TOKEN)
         return instructions.instruction(
             words=max(20, words * 2 // 3 if shorter else words),
+            voice=_voice(source.history),
             kept=_kept(source.kept),
             ledger=source.ledger,
             pending=source.pending,
@@ -365,6 +370,12 @@ def _kept(kept: Sequence[Message]) -> str:
     if not asked:
         return f"the newest {count}"
     return f"{count}, the newest among them; the user's last request of these begins: {asked[-1]!r}"
+
+
+def _voice(history: Sequence[Message]) -> str:
+    """The beginning of the newest words of a person that are more than a nod."""
+    said = (one_line(message.text.strip(), _VOICE) for message in reversed(history) if message.is_words)
+    return next((words for words in said if len(words) >= _LEAST_VOICE), "")
 
 
 def _breakpoints(request: Request) -> list[Breakpoint]:
