@@ -33,9 +33,14 @@ class Choice:
         self.notices: list[str] = []
         self._profile: Profile | None = None
 
-    def first(self, name: str | None, *, demo: bool) -> Chosen:
-        """The provider a session starts with; the demo model where there is no key, said in `notices`."""
+    def first(self, name: str | None, *, demo: bool, model: str = "") -> Chosen:
+        """The provider a session starts with; the demo model where there is no key, said in `notices`.
+
+        `model` is asked in place of the one that the profile names.
+        """
         profile = self.settings.find_profile("demo" if demo else name)
+        if model and profile.provider != "demo":
+            profile = _with_model(profile, model)
         key = secrets.api_key(profile)
         if profile.provider != "demo" and profile.auth != "none" and key is None:
             variable = profile.api_key_env or "the key variable of the profile"
@@ -90,14 +95,18 @@ class Choice:
             raise CommandError(
                 f"there is no profile {name!r} in settings; there are: {', '.join(sorted(profiles))}"
             )
-        if model == profile.model:
-            return profile
-        return replace(profile, model=model, context_window=None, max_output_tokens=None)
+        return _with_model(profile, model)
 
     def _connected(self, profile: Profile, key: str | None) -> Chosen:
         self._profile = profile
         provider = _provider(profile, key, self.folder.blobs.get)
         return Chosen(provider, profile.name, profile.thinking, profile.provider == "demo")
+
+
+def _with_model(profile: Profile, model: str) -> Profile:
+    if model == profile.model:
+        return profile
+    return replace(profile, model=model, context_window=None, max_output_tokens=None)
 
 
 def _provider(profile: Profile, key: str | None, load_blob: Callable[[str], bytes | None]) -> Provider:

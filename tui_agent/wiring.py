@@ -60,6 +60,7 @@ async def open_session(
     *,
     resume: str | None = None,
     profile: str | None = None,
+    model: str = "",
     demo: bool = False,
     append_system: str = "",
     allow: Sequence[str] = (),
@@ -69,9 +70,9 @@ async def open_session(
 ) -> Session:
     """Open a new session in a folder, or an old one: `resume` is `latest`, an id or its beginning, or a path.
 
-    Without a key for the profile's endpoint the demo model answers, and a notice says how to connect. `allow` adds
-    rules for this session alone. `listen` hears every event from the first on. A session that another process writes
-    is opened to be read. `log` is the session's, if it was read already by the same arguments. `attended`
+    `model` is asked in place of the profile's. Without a key for the profile's endpoint the demo model answers, and a
+    notice says how to connect. `allow` adds rules for this session alone. `listen` hears every event from the first on.
+    A session that another process writes is opened to be read. `log` is the session's, if it was read already by the same arguments. `attended`
     False: nobody is there to be asked.
 
     Raises:
@@ -84,7 +85,9 @@ async def open_session(
     try:
         rules = _rules(settings, allow)
         choose = Choice(settings, folder)
-        chosen = await asyncio.to_thread(choose.first, profile, demo=demo)  # a keyring may ask the person
+        chosen = await asyncio.to_thread(
+            choose.first, profile, demo=demo, model=model
+        )  # a keyring may ask the person
     except (ValueError, OpenError) as error:
         await log.abandon()
         raise OpenError(str(error)) from error

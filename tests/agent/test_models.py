@@ -32,6 +32,13 @@ async def test_a_model_of_another_profile_is_chosen_by_both_names(tmp_path: Path
             await run.say("second")
             assert [request["model"] for request in server.requests] == ["scripted-1", "other"]
             assert len(server.requests[1]["messages"]) == 3, "the conversation goes on"
+            assert run.session.picked == ("my model", "other")
+        server.script(Reply.text("three"))
+        async with engine(tmp_path, server, settings=settings, profile="my model", model="other") as new:
+            assert (new.session.profile, new.session.model) == ("my model", "other")
+            assert new.session.picked is None
+            await new.say("hello")
+            assert server.requests[2]["model"] == "other"
 
 
 async def test_settings_taken_later_bring_profiles_to_choose(tmp_path: Path) -> None:

@@ -296,6 +296,7 @@ class FakeSession:
         self.profile = "demo" if demo else "claude"
         self.thinking = "off"
         self.next_model = ""
+        self.picked: tuple[str, str] | None = None
         self.busy = False
         self.paused = False
         self.read_only = ""
@@ -528,6 +529,7 @@ def commands() -> Commands:
     async def model(session: FakeSession, *name: str) -> Outcome:
         """Ask another model"""
         session.next_model = " ".join(name) if session.busy else ""
+        session.picked = name[0], " ".join(name[1:])
         if not session.busy:
             session.profile, _, session.model = " ".join(name).partition(" ")
             session.emit(said.ModelChanged(session.model, WINDOW, session.profile == "demo"))

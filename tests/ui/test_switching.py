@@ -86,6 +86,17 @@ async def test_a_new_session_is_opened_as_at_the_start_and_the_old_one_is_closed
         assert first.submitted == []
 
 
+async def test_a_new_session_asks_the_model_that_was_chosen_in_the_old_one(tmp_path: Path) -> None:
+    async with house(tmp_path) as (made, opener):
+        await made.session.perform("model", "work", "opus")
+        await made.press("ctrl+x", "n")
+        await opened(made, 2)
+        assert opener.wanted[-1] == Wanted(opener.workspace, None, profile="work", model="opus")
+        await made.press("ctrl+x", "n")
+        await opened(made, 3)
+        assert opener.wanted[-1] == Wanted(opener.workspace, None, profile="work", model="opus")
+
+
 async def test_words_typed_while_the_next_session_opens_are_its_own(tmp_path: Path) -> None:
     async with house(tmp_path) as (made, opener):
         opener.let.clear()

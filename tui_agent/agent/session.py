@@ -57,6 +57,8 @@ class Session(Showing):
         self.title = title
         """Given by a person, or the first words said; empty before."""
         self.read_only = ""
+        self.picked: tuple[str, str] | None = None
+        """The profile and the model that a person chose here; None while it is the one it was opened with."""
         self._toolbox = parts.toolbox
         self._bus = parts.bus
         self._replies = parts.replies
@@ -277,6 +279,7 @@ class Session(Showing):
             CommandError: it cannot be connected; the old one stays.
         """
         chosen = await self._speaker.choose(self._choose(name))
+        self.picked = chosen.profile, chosen.provider.model
         if not self.busy:
             await self._speaker.adopt()
         return chosen

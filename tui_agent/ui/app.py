@@ -173,6 +173,7 @@ class TuiAgent(Switching):
             self.settings,
             resume=wanted.resume,
             profile=wanted.profile,
+            model=wanted.model,
             demo=wanted.demo,
             append_system=wanted.append_system,
             listen=listen,
@@ -415,7 +416,7 @@ def run(
 ) -> int:
     """Run the screen until it is left; returns the exit code. On the way out the resume command is printed."""
     register_keys()
-    app = TuiAgent(Wanted(workspace, resume, profile, demo, append_system, tour), settings)
+    app = TuiAgent(Wanted(workspace, resume, profile, demo=demo, append_system=append_system, tour=tour), settings)
     code = app.run()
     if app.farewell and not tour:
         sys.stdout.write(app.farewell)

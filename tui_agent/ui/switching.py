@@ -45,6 +45,7 @@ class Wanted(Struct, frozen=True):
     workspace: Path
     resume: str | None = None
     profile: str | None = None
+    model: str = ""
     demo: bool = False
     append_system: str = ""
     tour: bool = False
@@ -136,7 +137,14 @@ class Switching(Desk):
 
     def begin_new(self) -> None:
         """Begin a new session in this workspace."""
-        self._go(Step(replace(self.wanted, resume=None), _NEW))
+        self._go(Step(self._another, _NEW))
+
+    @property
+    def _another(self) -> Wanted:
+        """A new session in this workspace, with the model that a person chose here."""
+        wanted = replace(self.wanted, resume=None)
+        picked = self.session.picked if self.session is not None else None
+        return wanted if picked is None else replace(wanted, profile=picked[0], model=picked[1], demo=False)
 
     def resume(self, typed: str) -> None:
         """Open the session with that id, path or words; show the list if there is not exactly one."""
@@ -191,7 +199,7 @@ class Switching(Desk):
             )
         elif session is not None:
             then = partial(self._delete, session.id)
-            self._go(Step(replace(self.wanted, resume=None), _NEW, then))
+            self._go(Step(self._another, _NEW, then))
 
     def _delete(self, session: str) -> str:
         from tui_agent.sessions.folder import SessionError

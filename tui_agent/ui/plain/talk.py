@@ -46,6 +46,7 @@ class Wanted:
     profile: str | None = None
     demo: bool = False
     append_system: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,9 @@ class Talk:
         before, old, ears = self._wanted, self.session, self._ears
         await old.cancel()
         self._wanted = replace(before, resume=resume)
+        if resume is None and old.picked is not None:
+            profile, model = old.picked
+            self._wanted = replace(self._wanted, profile=profile, model=model, demo=False)
         try:
             await self._open()
         except (OpenError, SettingsError) as error:
@@ -160,6 +164,7 @@ class Talk:
             self._settings,
             resume=wanted.resume,
             profile=wanted.profile,
+            model=wanted.model,
             demo=wanted.demo,
             append_system=wanted.append_system,
             listen=self._ears,
