@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import socket
 from collections.abc import Iterator
@@ -416,7 +417,10 @@ def test_a_second_writer_is_told_who_holds_the_session_and_can_read_it(
         outcome = driver.run(Case(str(folder), ["append", "revert", "append"]))
         for step in range(3):
             assert outcome.error(step).startswith("LogBusy"), outcome.error(step)
-            assert f"process {os.getpid()} on {socket.gethostname()} since 20" in outcome.error(step)
+            who = f"process {os.getpid()} on {socket.gethostname()} since "
+            assert re.match(r"(\d+ \w+ )?\d\d:\d\d\.", outcome.error(step).partition(who)[2]), outcome.error(
+                step
+            )
             assert outcome.shown(step) == mine
         await context.append_message({"role": "user", "content": "still I"})
         await reader.restore()

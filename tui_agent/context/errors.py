@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -50,12 +51,22 @@ class Holder(Struct, frozen=True):
     since: str
 
 
+def _local(at: str) -> str:
+    """A time in ISO 8601 as a person says it here: `12:04` today, `29 Nov 12:04` before; as it is if it is none."""
+    try:
+        moment = datetime.fromisoformat(at).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return at
+    is_today = moment.date() == datetime.now().astimezone().date()
+    return moment.strftime("%H:%M") if is_today else f"{moment.day} {moment:%b %H:%M}"
+
+
 class LogBusy(ContextError):
     """Another process writes this session. `holder` says which, `who` in words."""
 
     def __init__(self, holder: Holder) -> None:
         who = f"process {holder.pid} on {holder.host}" if holder.pid else "another process"
-        since = f" since {holder.since}" if holder.since else ""
+        since = f" since {_local(holder.since)}" if holder.since else ""
         self.who = f"{who}{since}"
         super().__init__(f"The session is open for writing by {self.who}. Close it there, or open read-only.")
         self.holder = holder
