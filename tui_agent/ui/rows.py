@@ -98,6 +98,9 @@ class Rows(QuietScroll, can_focus=True):
     class Moved(Chosen):
         """The cursor came to the row. `index` is the model's, -1 if there is none."""
 
+    class Sifted(Message):
+        """A filter shows another number of rows."""
+
     def __init__(
         self,
         model: Model | None = None,
@@ -246,6 +249,7 @@ class Rows(QuietScroll, can_focus=True):
         if self._sieve.filters:
             self._look()
         self._relayout()
+        self.post_message(self.Sifted())
         if self._cursor < 0 and not self._sieve.filters:
             self.move(self._aim)
 
@@ -256,6 +260,7 @@ class Rows(QuietScroll, can_focus=True):
         if self._found and (now - self._laid_out > _FOUND_S or not self._sieve.busy):
             self._found, self._laid_out = False, now
             self._relayout()
+            self.post_message(self.Sifted())
             if self._aim is not None:
                 self.move(self._aim)
         elif not self._sieve.busy and not len(self):

@@ -132,6 +132,7 @@ async def test_slash_filters_by_words_and_escape_shows_all_again(tmp_path: Path)
         await made.press("slash")
         await made.type("json flag")
         await made.until(lambda: 0 < len(panel.tab.rows) < count, "the filtered rows")
+        await made.until(lambda: f" {len(panel.tab.rows)} of {count} records, " in made.text, "how many")
         await made.press("enter")
         await made.settle()
         assert panel.tab.rows.has_focus

@@ -87,11 +87,16 @@ class Records(Tab):
             self.rows.redraw()
         self._sums()
 
+    def on_rows_sifted(self, event: Rows.Sifted) -> None:
+        event.stop()
+        self._sums()
+
     def _sums(self) -> None:
         weight = self.context.weigh()
         damaged = len(self.context.damage)
         many = "record" if len(self) == 1 else "records"
-        text = Content(f"{len(self):,} {many}, {words.number(weight.total, weight.mark)} tokens")
+        shown = f"{len(self.rows):,} of " if len(self.rows) != len(self) else ""
+        text = Content(f"{shown}{len(self):,} {many}, {words.number(weight.total, weight.mark)} tokens")
         if damaged:
             text += Content.styled(f", {damaged} damaged", "$text-error")
         self.say(text)
