@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
+from rich.cells import cell_len
 
 from tui_agent.ui.chat.status import Facts, StatusLine, line, weight
 
@@ -99,6 +100,14 @@ def test_what_runs_is_shown_with_its_seconds() -> None:
 def test_trouble_stands_before_everything_else() -> None:
     text = line(replace(FACTS, trouble="not saved", waiting=2), 80, 0.0).plain
     assert "not saved" in text and "to answer" not in text
+
+
+@pytest.mark.parametrize(
+    "name", ["n" * 40, "会話の名前はとても長い" * 4, "n会" * 20, "가" * 12, "\u202e会" * 20]
+)
+def test_a_name_takes_its_cells_and_no_more_in_any_script(name: str) -> None:
+    shown = line(replace(FACTS, name=name, path=""), 120, 0.0).plain.split("  ")[0].strip()
+    assert 22 <= cell_len(shown) <= 24, shown
 
 
 def test_a_hostile_name_is_literal_and_short() -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from textual.content import Content
 
 from tui_agent import literal
+from tui_agent.ui.cells import cut
 from tui_agent.ui.still import Still
 from tui_agent.ui.words import number
 
@@ -88,7 +89,7 @@ def line(facts: Facts, width: int, now: float) -> Content:
     """The row for `facts`, exactly `width` cells wide unless even what is never given up is wider."""
     left: dict[str, Part] = {}
     if facts.name:
-        left["name"] = (literal.one_line(facts.name, _NAME), "bold")
+        left["name"] = (cut(Content(literal.one_line(facts.name, _NAME)), _NAME).plain, "bold")
     if facts.path and width >= _ROOMY:
         left["path"] = (literal.one_line(facts.path, 40), "$text-muted")
     if facts.model:
