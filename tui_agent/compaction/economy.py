@@ -85,8 +85,7 @@ def judge(case: Case, habits: Habits, now: datetime, price: Price | None = None)
         return Verdict(True, f"{frees}; how fast the context grows is not known yet")
     near = (case.limit - case.before) / habits.growth
     if near < _NEAR:
-        left = f"about {max(0, round(near))} requests" if near >= 1 else "at once"
-        return Verdict(True, f"{frees}; a summary would be due {'in ' if near >= 1 else ''}{left}")
+        return Verdict(True, f"{frees}; a summary would be due {_soon(near)}")
     return _weighed(case, habits.growth, *_rates(price), frees)
 
 
@@ -98,6 +97,12 @@ def _weighed(case: Case, growth: float, read: float, write: float, frees: str) -
         f"{case.behind:,} behind it are cached anew: x ({write:g} - {read:g}) = {lost:,.0f}"
     )
     return Verdict(saved >= lost, words)
+
+
+def _soon(requests: float) -> str:
+    """When so many requests are left."""
+    count = max(0, round(requests))
+    return f"in about {count} request{'' if count == 1 else 's'}" if count else "at once"
 
 
 def _rates(price: Price | None) -> tuple[float, float]:
