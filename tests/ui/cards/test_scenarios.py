@@ -256,12 +256,23 @@ async def test_words_left_with_esc_come_back(clock: Clock, tmp_path: Path) -> No
         assert await _answered(made) == [("q1", Answer("no", note="use pnpm"))]
 
 
-@pytest.mark.parametrize("by", ["keys", "space", "wheel"])
-async def test_a_long_command_is_not_run_before_its_end_was_seen(
-    clock: Clock, tmp_path: Path, by: str
+OF_A_FILE = "--- a/x.sh\n+++ b/x.sh\n@@ -1,0 +1,40 @@\n" + "".join(f"+echo line {n}\n" for n in range(40))
+TOO_LONG = {
+    "a command": {"body": LONG},
+    "a change": {"tool": "edit_file", "body": "x.sh", "diff": OF_A_FILE, "editable": ""},
+}
+"""What does not fit on a card."""
+
+
+@pytest.mark.parametrize(
+    ("what", "by"),
+    [("a command", "keys"), ("a command", "wheel"), ("a change", "keys"), ("a change", "space")],
+)
+async def test_what_is_longer_than_the_card_is_not_allowed_before_its_end_was_seen(
+    clock: Clock, tmp_path: Path, what: str, by: str
 ) -> None:
     async with stage(tmp_path) as made:
-        card = await _asked(made, body=LONG)
+        card = await _asked(made, **TOO_LONG[what])
         await clock.advance(made, 2)
         await clock.press(made, "y")
         await clock.advance(made, 0.3)

@@ -1,8 +1,8 @@
 """May this call run? `y` once, `w` write a rule, `n` no, `t` no and tell why, `e` edit first.
 
-A command longer than the card has to be scrolled to its end before `y` acts. `w` shows the rule before anything is
-saved; there `s` switches between this session and settings, `e` edits the rule and `y` saves it and lets the call run.
-Words typed instead of an answer refuse the call and tell the model what to do instead.
+A command or a diff longer than the card has to be scrolled to its end before `y` acts. `w` shows the rule before
+anything is saved; there `s` switches between this session and settings, `e` edits the rule and `y` saves it and lets
+the call run. Words typed instead of an answer refuse the call and tell the model what to do instead.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class ApprovalCard(Card):
         if self._writing_rule:
             return self._rule_words()
         parts: list[Content] = []
-        if self._unseen:
-            parts.append(Content.styled(f"{self._unseen:,} more lines below: Space or Down", "$text-warning"))
+        if self.unseen:
+            parts.append(Content.styled(f"{self.unseen:,} more lines below: Space or Down", "$text-warning"))
         if self._edited is not None:
             parts.append(Content.styled("as edited by you", "$text-warning"))
         if question.place:
@@ -105,18 +105,13 @@ class ApprovalCard(Card):
             offered.append(_EDIT)
         return offered
 
-    @property
-    def _unseen(self) -> int:
-        """Rows of a command whose end was not seen; a diff may be approved from its head."""
-        return 0 if self._is_diff else self.unseen
-
     def choose(self, choice: Choice) -> None:
         if self._writing_rule:
             self._choose_rule(choice.letter)
             return
         match choice.letter:
-            case "y" | "w" if self._unseen:
-                self.hint(f"{self._unseen:,} more lines below: scroll to the end first (Space or Down)")
+            case "y" | "w" if self.unseen:
+                self.hint(f"{self.unseen:,} more lines below: scroll to the end first (Space or Down)")
             case "y":
                 self.answer(Answer("once", edited=self._edited))
             case "w":
