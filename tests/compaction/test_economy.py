@@ -56,7 +56,8 @@ def test_what_is_saved_is_held_against_what_is_written_anew() -> None:
         ),
         (Habits(cached=True, last=NOW), "not known yet"),
         (Habits(cached=True, growth=11_000, last=NOW), "a summary would be due in about 5 requests"),
-        (Habits(cached=True, growth=60_000, last=NOW), "a summary would be due at once"),
+        (Habits(cached=True, growth=50_000, last=NOW), "a summary would be due in about 1 request"),
+        (Habits(cached=True, growth=200_000, last=NOW), "a summary would be due at once"),
     ],
 )
 def test_where_nothing_is_written_twice_or_room_is_short_it_pays(habits: Habits, words: str) -> None:
