@@ -195,7 +195,9 @@ class Rows(QuietScroll, can_focus=True):
         if self._sieve.filters:
             self._look_on()
             return
-        self._relayout()
+        self._hold()
+        if had < int(self.scroll_offset.y) + self._page:
+            self.refresh()
         if follows:
             self.move(length - 1 if self._cursor >= 0 else 0)
 
@@ -344,8 +346,21 @@ class Rows(QuietScroll, can_focus=True):
         return max(1, self.scrollable_content_region.height - self._header)
 
     def _relayout(self) -> None:
-        self.hold(Size(self.scrollable_content_region.width, len(self) + self._header))
+        self._hold()
         self.refresh()
+
+    def _hold(self) -> None:
+        self.hold(Size(self.scrollable_content_region.width, len(self) + self._header))
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """The cursor is in view when the list is drawn with its size, not only in the frame after that."""
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if changed:
+            self._hold()
+            self._keep_visible()
+        return changed
 
     @property
     def _seen(self) -> bool:
@@ -364,15 +379,9 @@ class Rows(QuietScroll, can_focus=True):
             self.scroll_to(y=position - self._page + 1, animate=False)
 
     def on_mount(self) -> None:
-        """Bring the cursor into view once there is a size."""
+        """Begin with what is to be shown."""
         self._remember()
         self._look_on()
-        self.call_after_refresh(self._keep_visible)
-
-    def on_resize(self) -> None:
-        """Columns of another width are laid out with the next row that is drawn."""
-        self._relayout()
-        self._keep_visible()
 
     def on_focus(self) -> None:
         """The cursor looks otherwise with the focus."""

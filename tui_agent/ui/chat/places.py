@@ -32,6 +32,9 @@ class Places(Copying):
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
         super().__init__(keys, tell)
         self.panel: Panel | None = None
+        """The inspector, while it is open."""
+        self._put_away: Panel | None = None
+        """The inspector that was closed; it is hidden, since a new one would take much longer to show."""
         self.jump: Jump | None = None
         self.acts |= {"jump": self._want_jump, "inspect": self._want_panel, "next_place": self._next_place}
 
@@ -49,8 +52,8 @@ class Places(Copying):
         width = self.size.width
         columns = layout.panel_columns(width)
         if self.panel is not None:
-            self.panel.set_class(columns is None, "-over")
-            self.panel.styles.width = columns if columns is not None else layout.overlay_columns(width)
+            wide = columns if columns is not None else layout.overlay_columns(width)
+            self.panel.fit(wide, over=columns is None)
 
     # --- what was pressed behind the key that opens a place is meant for the place
 
@@ -81,6 +84,12 @@ class Places(Copying):
             await self.close_panel()
         elif self.session is None:
             self.say("the session is not open yet", "warning")
+        elif self._put_away is not None:
+            self.panel, self._put_away = self._put_away, None
+            self.place()
+            with self.app.batch_update():
+                self.panel.reopen()
+                self.panel.enter()
         else:
             from tui_agent.ui.inspector.panel import Panel  # not needed before the first frame
             from tui_agent.ui.inspector.tab import Around
@@ -112,9 +121,10 @@ class Places(Copying):
         """Close the inspector."""
         panel, self.panel = self.panel, None
         if panel is not None:
+            self._put_away = panel
             with self.app.batch_update():
                 self.set_focus(self.composer)
-                await panel.remove()
+                panel.display = False
                 self.show_keys()
 
     def on_panel_asked(self, event: Panel.Asked) -> None:

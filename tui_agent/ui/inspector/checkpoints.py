@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
@@ -15,7 +16,7 @@ from textual.widgets import Static
 from tui_agent import literal
 from tui_agent.ui import words
 from tui_agent.ui.cells import GAP
-from tui_agent.ui.inspector.tab import Around, Key, Tab
+from tui_agent.ui.inspector.tab import FOLLOW, Around, Key, Tab
 from tui_agent.ui.inspector.telling import FIRST_WORDS, first_words, who
 from tui_agent.ui.rows import Cell, Column, Rows
 from tui_agent.ui.themes import UNICODE
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _STEP_RECORDS = 4
 """Records behind a step's checkpoint among which the model's words are looked for."""
+_FIRST = 100
+"""Turns that are shown as soon as they are found."""
 _SIGN = GAP + 2
 """Columns up to the sign that folds, and the space behind it."""
 
@@ -54,6 +57,7 @@ class Checkpoints(Tab):
     """
 
     NAME = "Checkpoints"
+    OF_LOG = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "fold", show=False),
         Binding("s", "fold_all", show=False),
@@ -113,14 +117,17 @@ class Checkpoints(Tab):
     @work(group="look", exclusive=True, exit_on_error=False)
     async def _look(self) -> None:
         """Find the turns, from the newest back; what is found is shown meanwhile."""
-        points = self._points
+        points, told = self._points, 0.0
         async for place in words.in_slices(range(self._looked, -1, -1)):
             self._looked = place - 1
             if points[place].turn:
                 self._turns.append(place)
                 if not self._all:
                     self._add(len(self._turns) - 1)
-                    self.rows.grow(len(self._shown))
+                    # what fills the screen at once, the rest seldom: the scroll bar is drawn for each
+                    if len(self._turns) <= _FIRST or monotonic() >= told + FOLLOW:
+                        told = monotonic()
+                        self.rows.grow(len(self._shown))
         self._lay_out()
 
     def _lay_out(self) -> None:

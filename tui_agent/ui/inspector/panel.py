@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from tui_agent.context import Context
 
 _KINDS = (Records, Checkpoints, Backups, TokenFigures, Events)
+_FRAME = 2
+"""Columns of its border and of the space beside it."""
 _SPREAD = 54
 """Columns from which the names of the tabs stand apart."""
 
@@ -74,6 +76,8 @@ class Panel(Down):
         self._at = 0
         self._tabs: dict[int, Tab] = {}
         self._names = Text(classes="tabs", markup=False)
+        self._width = 0
+        """Columns inside, as far as they are known."""
 
     @property
     def tab(self) -> Tab:
@@ -86,16 +90,33 @@ class Panel(Down):
 
     def _made(self, at: int) -> Tab:
         tab = self._tabs[at] = _KINDS[at](self._source, self._around)
+        if self._width:
+            tab.expect(self._width)
         return tab
 
     def on_mount(self) -> None:
         self._show_names()
 
     def on_resize(self) -> None:
-        self._show_names()
+        if self.size.width != self._width:
+            self._width = self.size.width
+            self._show_names()
+
+    def fit(self, columns: int, *, over: bool) -> None:
+        """Take so many columns, beside the chat or over it."""
+        self.set_class(over, "-over")
+        self.styles.width = columns
+        if not self._width:
+            self._width = columns - _FRAME
+
+    def reopen(self) -> None:
+        """Show it again, as it was left, with what has changed meanwhile."""
+        self.display = True
+        if self._tabs:
+            self.tab.again()
 
     def _show_names(self) -> None:
-        pad = " " if self.size.width >= _SPREAD else ""
+        pad = " " if self._width >= _SPREAD else ""
         parts = []
         for index, kind in enumerate(_KINDS):
             shown = index == self._at
@@ -112,7 +133,7 @@ class Panel(Down):
         self._at = at
         if at in self._tabs:
             self.tab.display = True
-            self.tab.changed()
+            self.tab.again()
         else:
             await self.mount(self._made(at))
         self._show_names()

@@ -36,6 +36,7 @@ class Records(Tab):
     """
 
     NAME = "Records"
+    OF_LOG = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "pin", show=False),
         Binding("e", "elide", show=False),

@@ -79,6 +79,8 @@ class Tab(Down):
     """A tab. `NAME` stands in the panel's first line; `grew` and `changed` say what happened to the log."""
 
     NAME = ""
+    OF_LOG: ClassVar[bool] = False
+    """All that it shows follows from the log and from what is `around`: else it is read anew when it is shown again."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", show=False),
         Binding("escape", "close_detail", show=False),
@@ -125,6 +127,8 @@ class Tab(Down):
         self._due: Timer | None = None
         self._drawn = False
         self.narrow = False
+        self._as_read: object = None
+        """What the log and what is around it were like when they were read last."""
 
     def compose(self) -> ComposeResult:
         yield self.rows
@@ -193,6 +197,10 @@ class Tab(Down):
         """What a filter by these words lets through, as `Rows.filter` takes it."""
         return words or None
 
+    def expect(self, width: int) -> None:
+        """It will have so many columns: what is shown first is made for them."""
+        self.narrow = width < _ROOMY
+
     def on_resize(self) -> None:
         narrow = self.size.width < _ROOMY
         if narrow != self.narrow:
@@ -211,9 +219,20 @@ class Tab(Down):
     def changed(self) -> None:
         """The history was rewritten or marks changed."""
         if self._drawn:
+            self._as_read = self._state
             self.load()
             if self.detail_open and self.rows.cursor >= 0:
                 self.open(self.rows.cursor)
+
+    def again(self) -> None:
+        """It is shown again: read what may have changed meanwhile."""
+        if not self.OF_LOG or self._as_read != self._state:
+            self.changed()
+
+    @property
+    def _state(self) -> object:
+        context = self.context
+        return context.generation, len(context.records), context.weigh(), self.around
 
     def grew(self) -> None:
         """A record was appended; the tab follows at most four times a second."""
@@ -226,6 +245,7 @@ class Tab(Down):
 
     def _follow(self) -> None:
         self.followed()
+        self._as_read = self._state
         self.follow()
 
     def followed(self) -> None:

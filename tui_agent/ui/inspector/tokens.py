@@ -107,6 +107,7 @@ class TokenFigures(Tab):
     """The figures. Enter on an item leads to its record."""
 
     NAME = "Tokens"
+    OF_LOG = True
 
     def __init__(self, context: Context, around: Callable[[], Around]) -> None:
         rows = Rows(self.cells, key=lambda index: self._lines[index].name or index, empty="Adding up ...")
