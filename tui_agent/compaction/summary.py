@@ -25,13 +25,16 @@ from tui_agent.messages.request import Request
 from tui_agent.messages.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
     from tui_agent.compaction.source import Item
     from tui_agent.compaction.strategy import Model, Source
     from tui_agent.llm.provider import Reply, Usage
     from tui_agent.messages.request import Breakpoint
+
+    _AskFor = Callable[[str], Awaitable[Reply]]
+    """Asks with an instruction."""
 
 _LONGEST = 12_000
 """Tokens of a summary, however large the window: beyond that it is no summary any more."""
@@ -322,12 +325,6 @@ class _Work:
 
 class _NoRoom(Exception):
     """The request and a summary do not fit the window together."""
-
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    _AskFor = Callable[[str], Awaitable[Reply]]
 
 
 def tidied(text: str) -> str:
