@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from msgspec import structs
+
 from tests.llm.asking import TOOLS, profile
 from tests.support.server import ScriptedServer
 from tui_agent.compaction.model import Asking
@@ -130,6 +132,15 @@ def source(messages: Sequence[Message], asked: Asked, *, keep: int = 2, **fields
         "tools": TOOLS,
     }
     return Source(replaced=replaced, kept=kept, history=list(messages), **(known | fields))
+
+
+def scattered(messages: Sequence[Message], asked: Asked, **fields: Any) -> Source:
+    """The same when every request of the person stays too, and the newest two messages."""
+    kept = [message for message in messages[:-2] if message.is_words] + list(messages[-2:])
+    names = {message.id for message in kept}
+    replaced = [message for message in messages if message.id not in names]
+    given = source(messages, asked, **({"tokens": estimated(asked, replaced)} | fields))
+    return structs.replace(given, replaced=replaced, kept=kept)
 
 
 def estimated(asked: Asked, messages: Sequence[Message]) -> Tokens:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.compaction.asked import GOOD, MODEL, SYSTEM, Talk, asking, at_once, source, talk
+from tests.compaction.asked import GOOD, MODEL, SYSTEM, Talk, asking, at_once, scattered, source, talk
 from tests.llm.asking import TOOLS
 from tests.support.server import Hold, Reply
 from tui_agent.compaction.sections import IN_PROGRESS, SECTIONS, sections
@@ -304,6 +304,26 @@ async def test_as_text_the_last_request_shows_what_stays_and_where_it_begins() -
         assert "SECOND THING" in stays and "The second thing is DONE." in stays
         assert "SECOND THING" not in told[-1].split("</conversation>")[0]
         assert all("<stays>" not in text for text in told[:-1])
+
+
+async def test_requests_that_stay_are_shown_in_their_place_among_what_goes() -> None:
+    async with asking(context_window=20_000) as asked:
+        history = long_talk(30).messages
+        asked.server.always(Reply.text(GOOD))
+        await Summary().compact(scattered(history, asked, budget=3_000), asked.model)
+        told = "".join(asked.told(number) for number in range(len(asked.server.requests)))
+        for turn in range(29):
+            request = told.index(f"user (stays word for word)\nCheck needle{turn:03} in parser.py")
+            assert request < told.index(f"needle{turn:03} found"), (
+                "what was asked stands before what was done"
+            )
+
+
+async def test_a_summary_that_has_no_word_of_requests_that_all_stay_is_refused_too() -> None:
+    async with asking() as asked:
+        asked.server.script(Reply.text(_PANCAKES))
+        with pytest.raises(CompactionFailed, match="no word of what the user asked for"):
+            await Summary().compact(scattered(talk().messages, asked), asked.model)
 
 
 async def test_an_endpoint_that_finds_the_messages_too_long_or_malformed_gets_text() -> None:

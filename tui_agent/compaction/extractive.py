@@ -134,7 +134,10 @@ def _entries(source: Source) -> Iterator[_Entry]:
     for at in requests:
         rank = end - at if at in newest else _REQUEST + end - at
         yield _Entry(GOAL, at, f"The user: {source.replaced[at].text.strip()}", rank)
-    for number, entry in enumerate(source.pending):
+    if said := sum(message.is_words for message in source.kept):
+        words = "message of the user stands" if said == 1 else "messages of the user stand"
+        yield _Entry(GOAL, end, f"{said} {words} behind this summary, word for word.", _PENDING)
+    for number, entry in enumerate(source.pending, 1):
         yield _Entry(IN_PROGRESS, end + number, entry, _PENDING + number)
     if source.ledger:
         yield _Entry(FILES, end, f"{_FROM_LOG}\n{source.ledger}", _LEDGER)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Count = Callable[[str], int]
 """The tokens of a text."""
+
+STAYS = "(stays word for word)"
+"""What the line before a message says that is not replaced."""
 
 _GIANT = 4
 """An item takes at most this part of the room (1/4), a person's words twice as much, where not everything fits."""
@@ -53,10 +56,18 @@ class Item(Struct, frozen=True):
     words: bool = False
 
 
-def items(messages: Iterable[Message]) -> list[Item]:
-    """The messages as items, in order; those without any text are left out."""
+def items(messages: Iterable[Message], *, stays: Container[str] = ()) -> list[Item]:
+    """The messages as items, in order; those without any text are left out.
+
+    `stays` are the ids of messages that stay word for word whatever becomes of the others; their items say so.
+    """
     called: dict[str, str] = {}
-    return [item for message in messages for item in _items(message, called) if item.text.strip()]
+    return [
+        replace(item, head=f"{item.head} {STAYS}") if message.id in stays else item
+        for message in messages
+        for item in _items(message, called)
+        if item.text.strip()
+    ]
 
 
 def chunks(found: Sequence[Item], room: int, count: Count) -> list[list[Item]]:

@@ -100,6 +100,8 @@ class _Work:
             1, min(source.budget, source.tokens.count - 1, model.max_output * 4 // 5, _LONGEST)
         )
         self._items: list[Item] = []
+        self._behind: Sequence[Message] = ()
+        """What stays behind everything that goes."""
         self._factor = 1.0
         """What this conversation really weighs, over what the model's estimate says of it."""
         self.usage: Usage | None = None
@@ -120,7 +122,12 @@ class _Work:
         return text
 
     def _prepare(self) -> None:
-        self._items = items(self._source.replaced)
+        source = self._source
+        gone, stays = {m.id for m in source.replaced}, {m.id for m in source.kept}
+        end = max((at + 1 for at, m in enumerate(source.history) if m.id in gone), default=0)
+        # what stays among what goes is shown in its place: often it says what the rest is about
+        self._items = items(source.history[:end], stays=stays)
+        self._behind = source.history[end:]
         estimated = sum(self._model.count(message) for message in self._source.replaced)
         self._factor = min(2.0, max(0.5, self._source.tokens.count / max(1, estimated)))
 
@@ -240,9 +247,9 @@ class _Work:
         return found
 
     def _tail(self, room: int) -> list[Item]:
-        """The newest of what stays, each cut short, in so many tokens."""
+        """The newest of what stays behind, each cut short, in so many tokens."""
         found: list[Item] = []
-        for item in reversed(items(self._source.kept)):
+        for item in reversed(items(self._behind)):
             shorter = replace(item, text=cut(item.text, _TAIL_ITEM, self._model.count))
             room -= self._model.count(shorter.text) + self._model.count(shorter.head)
             if room < 0:

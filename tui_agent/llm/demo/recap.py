@@ -136,13 +136,14 @@ def _parted(conversation: str, told: str) -> Iterator[_Item]:
 def _hear(heard: _Heard, items: Iterator[_Item]) -> None:
     waiting: dict[str, list[str]] = {}
     for item in items:
-        if item.head == "user":
+        if item.head.partition(" (")[0] == "user":
             heard.asked.append(_quote(item.text))
             heard.rules += [_quote(line) for line in item.text.splitlines() if _RULE.search(line)]
         elif item.head == "earlier summary":
             _hear_earlier(heard, item.text)
         elif item.head.startswith("assistant calls "):
-            waiting.setdefault(item.head.removeprefix("assistant calls "), []).append(item.text)
+            tool = item.head.removeprefix("assistant calls ").partition(" (")[0]
+            waiting.setdefault(tool, []).append(item.text)
         elif item.head.startswith("result of "):
             tool, _, rest = item.head.removeprefix("result of ").partition(" (")
             calls = waiting.get(tool) or [""]
