@@ -564,6 +564,25 @@ async def test_where_nothing_can_be_elided_no_batch_was_fruitless(said: Said) ->
     assert not escalates(running), "the words of a person fill the window: a summary is due when it is full"
 
 
+async def test_after_a_rewrite_an_earlier_batch_does_not_put_the_next_one_off(said: Said) -> None:
+    await said.words(MEDIUM * 4)
+    await steps(said, 8)
+    await said.answer("done")
+    total = said.context.weigh().total
+    window, keys = round(total / 0.52), Compaction(micro_stop_ratio=0.49)
+    running = Running(said, keys)
+    assert running.micro.due_above(window) == window // 2
+    assert await running.micro.relieve(total, window) > 0
+    running.keys = Compaction()
+    left = said.context.weigh().total
+    assert running.micro.due_above(window) == left + Policy(running.keys).micro_step(window)
+    assert Running(said).micro.due_above(window) == running.micro.due_above(window)
+    start = await said.context.checkpoint()
+    await said.words("more")
+    await said.context.revert_to(start)
+    assert running.micro.due_above(window) == window // 2
+
+
 async def test_a_small_batch_is_put_off_until_it_is_a_large_one(said: Said) -> None:
     await said.words(MEDIUM * 4)
     await steps(said, 4)

@@ -24,6 +24,7 @@ def everything(context: Context) -> dict[str, Any]:
         "damage": context.damage,
         "marks": [dict(context.marks(record.id)) for record in records if not record.damaged],
         "elided": [context.elided(record.id) for record in records],
+        "batches": [record.id for record in context.batches],
         "brought back": [context.brought_back(record.id) for record in records],
         "estimated": [context.estimated(record.id) for record in records],
         "checkpoints": list(context.checkpoints()),

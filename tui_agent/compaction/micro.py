@@ -157,6 +157,11 @@ class Micro:
         self._postponed = self._tried = 0
         self._again = _last_batch(self._context)
 
+    def _follow(self) -> None:
+        """Begin anew if the log was rewritten since."""
+        if self._generation != self._context.generation:
+            self.reset()
+
     async def relieve(self, total: int, window: int, *, alone: bool = False) -> int:
         """Elide, if it is due for a context of so many tokens and pays. Returns the tokens freed; 0: nothing was done.
 
@@ -165,8 +170,7 @@ class Micro:
         Raises:
             ContextError: the log could not be written; nothing is elided.
         """
-        if self._generation != self._context.generation:
-            self.reset()
+        self._follow()
         policy = self._policy()
         full = total >= policy.limit(window) and not alone
         if total <= self._next(policy, window, full=full):
@@ -184,8 +188,7 @@ class Micro:
 
     def due_above(self, window: int) -> int:
         """The weight, in tokens, above which the next batch is looked for."""
-        if self._generation != self._context.generation:
-            self.reset()
+        self._follow()
         return self._next(self._policy(), window, full=False)
 
     def _next(self, policy: Policy, window: int, *, full: bool) -> int:
@@ -233,10 +236,11 @@ class Micro:
 
 def _last_batch(context: Context) -> int | None:
     """The weight that the newest batch since the last rewrite left; None if there was none."""
-    for record in reversed(context.records):
-        if record.role in ("_compaction", "_rewind"):
+    rewritten = context.head.index if context.head is not None else -1
+    for record in reversed(context.batches):
+        if record.index < rewritten:
             return None
-        if record.role == "_elide" and record.body.get("reason") == REASON:
+        if record.body.get("reason") == REASON:
             after = record.body.get("after")
             return after if type(after) is int else None
     return None

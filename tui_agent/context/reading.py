@@ -127,6 +127,12 @@ class Shown(ABC):
         """
         return list(self._log.elisions.on(self._index(record)))
 
+    @property
+    def batches(self) -> Sequence[Record]:
+        """The `_elide` records, in order. Lazy."""
+        events = self._log.elisions.events
+        return views.View([index for index, _, targets in events if targets], self._log.record)
+
     def brought_back(self, record: str) -> frozenset[int | None]:
         """The blocks of a record that were elided at some time and brought back; None among them is all of it.
 
