@@ -13,6 +13,7 @@ from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.cards.compaction import ReviewCard
+from tui_agent.ui.chat import editor
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -189,6 +190,9 @@ async def test_enter_on_the_card_shows_the_summary(tmp_path: Path) -> None:
         await made.until(lambda: made.chat.transcript.result is not None, "the keys")
         await made.press("enter")
         await made.until(lambda: "Goal and current request" in made.text, "the summary")
+        assert "report.py prints rows as JSON" in made.text, (
+            "all of it, where it was at the end of the screen"
+        )
 
 
 async def test_the_footer_and_the_help_name_its_letters(tmp_path: Path) -> None:
@@ -244,6 +248,32 @@ async def test_the_summary_is_written_anew_and_put_in_force(tmp_path: Path) -> N
         await made.press("a")
         await made.until(lambda: made.session.performed != [], "what was asked")
         assert made.session.performed == [("summary", SUMMARY.rstrip("\n") + " and more")]
+
+
+async def test_the_summary_is_written_in_the_person_s_own_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+
+    async def edited(app: object, text: str, began: object) -> str:
+        given.append(text)
+        return "## Goal\n\nanother one"
+
+    monkeypatch.setattr(editor, "edited", edited)
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await made.type("a draft")
+        await compacted(made)
+        await made.pilot.click(offset=_place(made, "[e] edit the summary"))
+        await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line")
+        card = made.chat.dock.card
+        assert card is not None
+        await made.press("ctrl+g")
+        await made.until(lambda: card.words == "## Goal\n\nanother one", "what was saved")
+        assert given == [SUMMARY.rstrip("\n")] and made.chat.composer.text == "a draft"
+        await made.press("enter")
+        await made.until(lambda: "as edited by you" in made.text, "the summary")
+        await made.press("a")
+        await made.until(lambda: made.session.performed == [("summary", "## Goal\n\nanother one")])
 
 
 async def test_old_items_come_back_together(tmp_path: Path) -> None:
@@ -313,10 +343,15 @@ async def test_while_it_runs_the_stage_is_shown_and_words_are_queued(tmp_path: P
         await made.until(lambda: "summarising (2 of 5)" in made.lines[0], "the stage")
         await made.type("then this")
         assert made.chat.composer.text == "then this"
+        made.session.busy = True
+        await made.type(".")
+        await made.until(lambda: "Enter: when the summary is there" in made.text, "when they are sent")
         made.session.emit(said.QueueChanged((said.QueuedPrompt("p1", "then this", "turn"),)))
         await made.until(lambda: "waits, when the summary is there: then this" in made.text, "the queue")
-        made.session.emit(said.CompactionSkipped("manual", "cancelled", ""))
+        made.session.busy = False
+        made.session.emit(said.QueueChanged(()), said.CompactionSkipped("manual", "cancelled", ""))
         await made.until(lambda: "ready" in made.lines[0], "the end")
+        assert "Enter:" not in made.text
 
 
 async def test_words_behind_the_command_are_what_it_is_to_dwell_on(tmp_path: Path) -> None:

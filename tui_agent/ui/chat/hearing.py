@@ -72,6 +72,7 @@ class Hearing:
                 else:
                     screen.status.tell(state=again, since=None)
             case said.TurnEnded():
+                screen.queue_line.write(False)
                 if own := screen.transcript.running:  # a command of the person's own outlives the turn
                     screen.status.begin(f"running {own[0].tool}")
                 else:
@@ -131,4 +132,6 @@ class Hearing:
         screen = self._screen
         screen.status.compacted()
         screen.queue_line.compact(False)
+        if not self._in_turn:
+            screen.queue_line.write(False)
         screen.show_keys()

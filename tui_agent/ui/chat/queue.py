@@ -47,6 +47,8 @@ def line(
         )
     if writing:
         text = " Enter: at the next step   ^s: at the end of the turn"
+        if compacting:
+            text = " Enter: when the summary is there"
         return Content.styled(text, "$text-muted")
     return None
 

@@ -6,7 +6,7 @@ history is read anew: a compaction is a rewrite. When the next turn begins it is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
     from tui_agent.events import Answer, Event
     from tui_agent.messages.blocks import Message
     from tui_agent.ui import footer
+    from tui_agent.ui.cards.card import Card
     from tui_agent.ui.cards.compaction import Letters
     from tui_agent.ui.chat.screen import ChatScreen
     from tui_agent.ui.transcript.entries import Entry, Result
 
-_UNDO, _SUMMARY = "undo compaction", "summary"
+_UNDO, _SUMMARY, _WAYS = "undo compaction", "summary", "ways"
 """Ids of the screen's own questions."""
 _WITH, _WITHOUT, _LEAVE = (
     "with what was said since, behind the history that comes back",
     "without what was said since, which stays in a backup",
     "leave it as it is",
 )
+_NOTHING = "nothing"
 _COMPACTIONS = ("compaction", "edit")
 """What the rewrites that put a summary in force are called."""
 
@@ -149,6 +151,33 @@ class Results:
         self._screen.composer.add(text)
 
     # --- what is done
+
+    async def ask_ways(self, ways: Sequence[str]) -> None:
+        """Ask which way out of a failure to go; each names a command."""
+        from tui_agent.ui.transcript.said import way_command
+
+        screen = self._screen
+        commands = {way: way[slice(*place)] for way in ways if (place := way_command(way)) is not None}
+
+        def done(answer: Answer) -> None:
+            if answer.note in commands:
+                screen.slash(commands[answer.note])
+            elif answer.note != _NOTHING:
+                screen.composer.add(answer.note)
+
+        await screen.offer(Question(_WAYS, "choice", "what now?", choices=(*commands, _NOTHING)), done)
+
+    async def edit_outside(self, card: Card) -> None:
+        """Write the reply of a card in the person's own editor."""
+        from tui_agent.ui.chat import editor
+
+        try:
+            text = await editor.edited(self._screen.app, card.words, lambda path: None)
+        except editor.NotEdited as reason:
+            self._screen.say(str(reason), "warning")
+            return
+        if card.is_attached and card.writes:
+            card.rewrite(text)
 
     def choose(self, result: Result, letter: str) -> None:
         """Carry out what can be done about a result."""

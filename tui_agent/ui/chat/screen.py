@@ -33,7 +33,6 @@ from tui_agent.ui import footer, words
 from tui_agent.ui.bindings import LEADER
 from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
-from tui_agent.ui.chat.hearing import Hearing
 from tui_agent.ui.chat.keyed import Keyed
 from tui_agent.ui.chat.todo import Todo
 from tui_agent.ui.chat.writing import Writing
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from tui_agent.events import Answer, Emit, Event, Rotated
     from tui_agent.ui import bindings
     from tui_agent.ui.chat.attachments import Prompt
+    from tui_agent.ui.chat.hearing import Hearing
     from tui_agent.ui.chat.results import Results
     from tui_agent.ui.tour import Tour
     from tui_agent.ui.transcript.view import Transcript
@@ -63,7 +63,6 @@ _IDLE = 1.0
 WAYS_OUT = ("Try again", "Begin a new session", "Use the demo model", "Quit")
 """What can be done when a session cannot be opened."""
 _OPENING = "opening"
-_WAYS, _NOTHING = "ways", "nothing"
 
 
 class ChatScreen(Writing, Keyed):
@@ -83,7 +82,6 @@ class ChatScreen(Writing, Keyed):
         self.todo = Todo(id="todo")
         self.key_line = footer.KeyLine(id="keys")
         self._workspace = workspace
-        self._hearing = Hearing(self)
         self.guide: Tour | None = None
         """The guided demo, while it is on."""
         self._own: dict[str, Callable[[Answer], None]] = {}
@@ -95,6 +93,7 @@ class ChatScreen(Writing, Keyed):
         """How the last turn ended."""
         self.acts |= {
             "card": self._next_card,
+            "editor": self._edit_somewhere,
             "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
             "todo": self._toggle_todo,
             "tour": self._end_tour,
@@ -150,6 +149,12 @@ class ChatScreen(Writing, Keyed):
         self.tell_todo()
         await self.send_early()
         self.show_keys()
+
+    @cached_property
+    def _hearing(self) -> Hearing:
+        from tui_agent.ui.chat.hearing import Hearing  # not needed before the first frame
+
+        return Hearing(self)
 
     @cached_property
     def results(self) -> Results:
@@ -269,6 +274,13 @@ class ChatScreen(Writing, Keyed):
         if not await self.dock.next():
             self.say("no card waits for an answer")
 
+    async def _edit_somewhere(self) -> None:
+        card = self.dock.card if self.dock.has_keys else None
+        if card is not None and card.writes:
+            await self.results.edit_outside(card)
+        else:
+            await self._edit_outside()
+
     def on_transcript_answer_chosen(self, event: Transcript.AnswerChosen) -> None:
         event.stop()
         self.results.choose(event.result, event.letter)
@@ -359,18 +371,7 @@ class ChatScreen(Writing, Keyed):
 
     async def on_transcript_ways_wanted(self, event: Transcript.WaysWanted) -> None:
         event.stop()
-        from tui_agent.ui.transcript.said import way_command  # not needed before the first frame
-
-        ways = {way: way[slice(*place)] for way in event.ways if (place := way_command(way)) is not None}
-
-        def done(answer: Answer) -> None:
-            words = answer.note
-            if words in ways:
-                self.slash(ways[words])
-            elif words != _NOTHING:
-                self.composer.add(words)
-
-        await self.offer(Question(_WAYS, "choice", "what now?", choices=(*ways, _NOTHING)), done)
+        await self.results.ask_ways(event.ways)
 
     def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
         event.stop()

@@ -367,6 +367,8 @@ class Transcript(Selecting, Sparing):
             self.post_message(self.WaysWanted(ways))
         else:
             self._choose(self._cursor)
+            if isinstance(entry, Result):
+                self._reveal()  # a summary is longer than the rest of the screen
 
     def _choose(self, placed: Placed) -> None:
         if isinstance(placed.entry, Mark):
