@@ -611,27 +611,34 @@ async def test_where_no_summary_will_be_made_what_can_be_elided_is(said: Said) -
     assert await running.micro.relieve(total, round(total / 0.9), alone=True) > 0
 
 
-async def test_what_comes_while_it_plans_is_seen(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rewritten", [False, True])
+async def test_what_comes_while_it_plans_is_seen(
+    said: Said, monkeypatch: pytest.MonkeyPatch, rewritten: bool
+) -> None:
     await said.words("go")
     first, second, *_ = await steps(said, 5)
     await said.answer("done")
-    running = Running(said, ALL)
+    bookmark = await said.context.checkpoint()
+    await steps(said, 3)
+    running, loop = Running(said, ALL), asyncio.get_running_loop()
     from tui_agent.compaction import micro as module
 
-    made: list[Plan] = []
-    loop = asyncio.get_running_loop()
+    made: list[str] = []
 
     def disturbed(*arguments: Any, **options: Any) -> Plan:
+        made.append("plan")
+        if len(made) == 1 and rewritten:
+            asyncio.run_coroutine_threadsafe(said.context.revert_to(bookmark), loop).result(20)
+            raise ValueError("There is no record")
         found = plan(*arguments, **options)
-        if not made:
+        if len(made) == 1:
             asyncio.run_coroutine_threadsafe(said.context.mark(first, pinned=True), loop).result(20)
-        made.append(found)
         return found
 
     monkeypatch.setattr(module, "plan", disturbed)
     assert await running.relieve(0.6) > 0
     assert len(made) == 2
-    assert said.context.elided(first) == [] and said.context.elided(second) != []
+    assert bool(said.context.elided(first)) is rewritten and said.context.elided(second)
 
 
 # --- whether it pays ---------------------------------------------------------------------------------------------

@@ -175,10 +175,9 @@ class Micro:
         full = total >= policy.limit(window) and not alone
         if total <= self._next(policy, window, full=full):
             return 0
-        found = await self._planned(policy, total, window)
+        found, habits = await self._planned(policy, total, window)
         if not self._is_enough(found, policy, total, window, full=full):
             return 0
-        habits = await asyncio.to_thread(Habits.of, self._context)
         case = Case(total, found.freed, found.behind, policy.limit(window))
         verdict = judge(case, habits, self._now(), self._price())
         if not verdict.pays:
@@ -214,12 +213,21 @@ class Micro:
         self._patient = not small
         return True
 
-    async def _planned(self, policy: Policy, total: int, window: int) -> Plan:
-        """A plan for the log as it is when the plan is made."""
+    async def _planned(self, policy: Policy, total: int, window: int) -> tuple[Plan, Habits]:
+        """A plan, and what is known of the requests, for the log as it is when they are made."""
+
+        def look() -> tuple[Plan, Habits]:
+            return plan(self._context, policy, total=total, window=window), Habits.of(self._context)
+
         while True:
-            seen = self._context.generation, len(self._context.records)
-            found = await asyncio.to_thread(plan, self._context, policy, total=total, window=window)
-            if seen == (self._context.generation, len(self._context.records)):
+            generation, records = self._context.generation, len(self._context.records)
+            try:
+                found = await asyncio.to_thread(look)
+            except ValueError:  # a record that is not there any more
+                if generation == self._context.generation:
+                    raise
+                continue
+            if (generation, records) == (self._context.generation, len(self._context.records)):
                 return found
 
     async def _elide(self, found: Plan, total: int, arithmetic: str) -> int:
