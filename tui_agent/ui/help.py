@@ -31,6 +31,8 @@ HERE = "Here: "
 """Begins the head of the section about the place the help was called from."""
 EVERY_KEY = "Writing"
 """The head of the first section of the table."""
+_WIDEST, _FRAME = 100, 5
+"""The most columns of the page, and those of its border, the space inside it and the scroll bar."""
 _COLUMN = 28
 """Cells of the left column."""
 
@@ -82,6 +84,8 @@ def _row(left: str, right: str, width: int, style: str = "") -> Content:
     cells = Content(left).cell_length
     room = max(16, width - _COLUMN - 2)
     lines = textwrap.wrap(literal.one_line(right), room) or [""]
+    if max(_COLUMN, cells + 2) + 2 + Content(lines[0]).cell_length > width:
+        lines = ["", *lines]  # beside so long a name it would be cut
     gap = " " * max(2, _COLUMN - cells)
     first = Content.assemble("  ", (literal.one_line(left), "bold"), gap, (lines[0], style))
     rest = [Content.assemble(" " * (_COLUMN + 2), (line, style)) for line in lines[1:]]
@@ -113,11 +117,14 @@ class HelpScreen(Over):
         self._here = here
         self._at = at
         self._page = Static(markup=False)
+        self._width = 0
+        self._heads: list[str] = []
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="help") as scroll:
             scroll.border_title = Content("keys and commands")
             scroll.border_subtitle = Content("Esc closes")
+            self._fill()
             yield self._page
 
     def on_key(self, event: events.Key) -> None:
@@ -128,13 +135,20 @@ class HelpScreen(Over):
             cast(Host, self.app).write(event.character)
 
     def on_resize(self) -> None:
-        # one cell less: the scroll bar may not be there yet
-        content = page(*self._what, width=self._page.size.width - 1, here=self._here)
-        self._page.update(content)
+        self._fill()
         if self._at:
-            heads = content.plain.split("\n")
+            heads = self._heads
             self.call_after_refresh(self._go_to, heads.index(self._at) if self._at in heads else 0)
             self._at = ""
+
+    def _fill(self) -> None:
+        """Make the page for the columns that it has, before it is laid out with them."""
+        width = min(self.app.size.width, _WIDEST) - _FRAME
+        if width != self._width:
+            self._width = width
+            content = page(*self._what, width=width, here=self._here)
+            self._heads = content.plain.split("\n") if self._at else []
+            self._page.update(content)
 
     def _go_to(self, row: int) -> None:
         self.query_one(VerticalScroll).scroll_to(y=row, animate=False, immediate=True)
