@@ -145,7 +145,7 @@ def _foreign(text: str, found: Sequence[Item], source: Source) -> str:
     strange = [name for name in names if name not in folded and name.rsplit("/", 1)[-1] not in folded]
     if len(strange) >= _NAMES_CHECKED and len(strange) * 2 > len(names):
         return f"it is about something else: it names {', '.join(strange[:3])}, which occur nowhere in the conversation"
-    if set(_IDENTIFIER.findall(text)) & set(_IDENTIFIER.findall(known)) or set(names) - set(strange):
+    if len(strange) < len(names) or any(name in known for name in set(_IDENTIFIER.findall(text))):
         return ""
     asked = "\n".join(item.text for item in found if item.words)
     for telling in (_words, _pairs):

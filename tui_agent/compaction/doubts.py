@@ -6,19 +6,20 @@ Only what can be seen without a model: claims about files, commands and todos th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
 
-from tui_agent.compaction.sections import DONE, GOAL, IN_PROGRESS, QUESTIONS, plain, sections
+from tui_agent.compaction.sections import DONE, FAILED, GOAL, IN_PROGRESS, QUESTIONS, plain, sections
 from tui_agent.literal import one_line
 
 Kind = Literal["changed", "read", "passed", "failed", "open", "done"]
 
-_SAMPLE = 60
-"""So many facts, the newest, are held against a summary."""
+_SAMPLE = 20
+"""So many facts of each kind, the newest, are held against a summary."""
 _SHOWN = 120
 _WISHES = (GOAL, QUESTIONS)
 """Sections that say what is wanted, not what is."""
@@ -71,24 +72,40 @@ class Fact(Struct, frozen=True):
     words: str
 
 
-def contradictions(summary: str, facts: Sequence[Fact]) -> list[str]:
+def contradictions(summary: str, facts: Iterable[Fact]) -> list[str]:
     """Where a summary says otherwise than the facts, given newest first."""
-    parts = sections(summary)
-    claims = [text for name, text in parts.items() if name not in _WISHES] if parts else [summary]
-    lines = [line.strip() for text in claims for line in text.splitlines() if line.strip()]
-    sample = list(islice(facts, _SAMPLE))
-    found = [doubt for fact in sample for doubt in islice(_against(fact, lines, parts), 1)]
-    return [*found, *_against_all(lines, sample)]
+    parts = sections(summary) or {"": summary}
+    sample = list(_sample(facts))
+    found = [doubt for fact in sample for doubt in islice(_against(fact, parts), 1)]
+    return [*found, *_against_all(list(_claims(parts)), sample)]
 
 
-def _against(fact: Fact, lines: Iterable[str], parts: Mapping[str, str]) -> Iterator[str]:
+def _sample(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The newest facts of each kind."""
+    counted = Counter[Kind]()
+    for fact in facts:
+        counted[fact.kind] += 1
+        if counted[fact.kind] <= _SAMPLE:
+            yield fact
+
+
+def _claims(parts: Mapping[str, str], passed_over: Sequence[str] = ()) -> Iterator[str]:
+    """The lines that say what is, not what is wanted."""
+    for name, text in parts.items():
+        if name not in _WISHES and name not in passed_over:
+            yield from filter(None, map(str.strip, text.splitlines()))
+
+
+def _against(fact: Fact, parts: Mapping[str, str]) -> Iterator[str]:
     """What the summary says against one fact."""
     if fact.kind in ("open", "done"):
         wrong = DONE if fact.kind == "open" else IN_PROGRESS
         if any(_is_entry(line, fact.subject) for line in parts.get(wrong, "").splitlines()):
             yield f'"{_short(fact.subject)}" stands under "{wrong}", but {fact.words}'
         return
-    for line in lines:
+    # what passes now may well have failed before, and is then told there
+    passed_over = (FAILED,) if fact.kind == "passed" else ()
+    for line in _claims(parts, passed_over):
         if _names(line, fact.subject) and _CONTRARY[fact.kind](_without(line, fact.subject)):
             yield _says(line, fact)
 
