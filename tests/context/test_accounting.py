@@ -79,7 +79,8 @@ async def test_a_stamp_that_is_not_exact_stays_an_estimate(path: Path) -> None:
     await context.append_message(text("hello"))
     await context.update_token_count(300, exact=False)
     weight = context.weigh()
-    assert (weight.total, weight.mark, context.token_count) == (300, "estimated", 300)
+    assert (weight.total, weight.exact, weight.pending, weight.mark) == (300, 0, 300, "estimated")
+    assert context.token_count == 300
     await check(context)
 
 

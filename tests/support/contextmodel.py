@@ -157,7 +157,7 @@ class Model:
 
     def revert(self, checkpoint: int) -> str:
         """What stood before the checkpoint, and the marks that a person set later on records that stay."""
-        place = next(
+        place = max(
             index
             for index, record in enumerate(self.current)
             if record["role"] == "_checkpoint" and record["id"] == checkpoint

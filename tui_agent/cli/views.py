@@ -72,8 +72,12 @@ def _summary(context: Context, target: Target) -> str:
         ("file", f"{target.path} ({size(target.path.stat().st_size)})"),
         (
             "tokens",
-            f"{tokens(weight.total, weight.mark)}: {weight.exact:,} as the model counted, "
-            f"{weight.pending:+,} estimated since",
+            f"{tokens(weight.total, weight.mark)}: "
+            + (
+                f"{weight.exact:,} as the model counted, {weight.pending:+,} estimated since"
+                if weight.exact
+                else "estimated, since the model counted nothing of it yet"
+            ),
         ),
         (
             "holds",

@@ -17,15 +17,18 @@ messages and elisions and is the line's number for the rest. Records by `role`:
                      model, stop_reason, partial: of an answer; meta, sources: of a result or an injection
                      pinned, priority, ttl, compressible: marks it was written with
     _usage           token_count, exact, through (last record of the request), produced (the answer), input, output,
-                     cache_read, cache_write, params (model, max_tokens, thinking), request (its SHA-256)
-    _elide           id, by, reason, items: record, block (without: the whole record), as (text, or null to drop it)
+                     cache_read, cache_write, params (model, max_tokens, thinking), request (its SHA-256); factor: what
+                     estimates are multiplied by, carried on by the estimate that a compaction makes
+    _elide           id, by, reason, items: record, block (without: the whole record), as (text, or null to drop it);
+                     before, after: what the context weighed in tokens, of a batch that was made unasked
     _restore_elided  elide, items (without: all)
     _mark            record, by, and marks: pinned, priority, ...                           the newest of each counts
     _state           key, value                                                             the newest of each counts
     _compaction, _rewind   the head record, which ends a rewrite: n, op, at, backup, sha256 and bytes of the backup,
                      to (uid of the checkpoint gone back to), undo, redo (names of backups, or null), records and
                      tokens of the backup, head (offset and length of the head in force in the backup), and figures
-                     of the operation
+                     of the operation: of a compaction replaces (first and last message that went), summary (its
+                     record), after (tokens), dropped, trigger, strategy, ...; of an undo restored, undid
 
 Unknown roles are kept and shown. Kimi CLI's files are read as they are.
 
@@ -39,13 +42,16 @@ What is promised:
 - One process writes, any number read. A file that somebody else changed is not written to.
 - Going back to a checkpoint takes everything behind it out of the log, elisions and state too; only marks that a
   person set on what remains are carried along. Undo brings back exactly what was.
+- A compaction copies what stays byte by byte, in order, with ids, marks, elisions and, from the first message on
+  behind which all stays, checkpoints and states too; figures of requests go with the file they are true of.
 - Redo is there until a message is appended; what it would have led to stays among the backups.
 - Backups are never deleted unless asked; their numbers are never used twice.
 
-The modules: `context` is the door, `reading` its side that only looks; `writer` keeps disk and memory in step, with
-`log` (append, fsync) and `rotate` (rewrite) beneath; `pieces` says what a rewrite copies. `records` reads a line,
-`encoding` writes one, `source` holds a file open; `projection` folds lines into what they mean, with `elisions` and
-`usages`; `views` shows that lazily, `accounting` weighs it. `backups`, `blobs`, `lease`, `kimi`, `peek`: as they say.
+The modules: `context` is the door, `reading` its side that only looks; `writer` and `rewriting` keep disk and memory in
+step, with `log` (append, fsync) and `rotate` (rewrite) beneath; `pieces` and `compacted` say what a rewrite copies.
+`records` reads a line, `encoding` writes one, `source` holds a file open; `projection` folds lines into what they mean,
+with `elisions` and `usages`; `views` shows that lazily, `accounting` weighs it. `backups`, `blobs`, `lease`, `kimi`,
+`peek`: as they say.
 
 How odd things are read:
 

@@ -40,9 +40,9 @@ _LEAST, _MOST = 0.5, 2.0
 class Weight(Struct, frozen=True):
     """What the next request weighs, in tokens: `total` = `exact` + `pending`.
 
-    `exact` is the last exact figure, 0 if there is none; `pending` the estimate of all that changed since, which may be
-    negative. `mark` is that of `total`: exact only if nothing changed since an exact figure. `reduced` says that
-    something was taken out of what `exact` counts.
+    `exact` is the last exact figure, 0 if there is none since a compaction; `pending` the estimate of all that changed
+    since, which may be negative. `mark` is that of `total`: exact only if nothing changed since an exact figure.
+    `reduced` says that something was taken out of what `exact` counts.
     """
 
     total: int
@@ -94,9 +94,11 @@ class Accounting:
         log = self._log
         usage = log.usages[-1] if log.usages else None
         parts = list(self._parts(usage))
-        exact, pending = (usage.count if usage else 0), sum(parts)
-        mark: Mark = "exact" if usage is not None and usage.exact and not parts else "estimated"
-        weight = Weight(exact + pending, exact, pending, mark, any(part < 0 for part in parts))
+        counted, pending = (usage.count if usage else 0), sum(parts)
+        exact = counted if usage is not None and usage.exact else 0
+        mark: Mark = "exact" if exact and not parts else "estimated"
+        total = counted + pending
+        weight = Weight(total, exact, total - exact, mark, any(part < 0 for part in parts))
         self._weighed = (log.version, weight)
         return weight
 

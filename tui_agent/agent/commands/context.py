@@ -230,7 +230,11 @@ async def context(session: Session) -> Outcome:
     damaged = len(log.damage)
     lines = [
         f"{_SIGN[weight.mark]}{weight.total:,} of {session.window:,} tokens ({share:.0f} %): "
-        f"{weight.exact:,} as the model counted, {weight.pending:+,} estimated since",
+        + (
+            f"{weight.exact:,} as the model counted, {weight.pending:+,} estimated since"
+            if weight.exact
+            else "estimated"
+        ),
         f"{len(log.records):,} records, {len(log.history):,} messages, {log.n_checkpoints} checkpoints, "
         f"{len(log.backups())} backups" + (f", {damaged} damaged lines" if damaged else ""),
     ]
