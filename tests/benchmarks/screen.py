@@ -8,7 +8,7 @@ for a shorter time; `--rounds N` chooses. The exit code is 1 if a figure is not 
     memory   before and after the model library is loaded
     stream   200 tokens a second under 10 000 messages, inspector open, a selection held: prose, list, table, fence
     slow     the same, read at 20 KB a second
-    keys     CPU of a key, of a change of focus and of opening a block, under 10 000 messages
+    keys     CPU of a key, of a change of focus, of opening a block, inspector or help, under 10 000 messages
     resume   key echoed, last message shown, PgUp shows the page before: 10 000 and 100 000 messages
     idle     nothing happens: composer focused, a card waits, inspector open
 """
@@ -38,6 +38,7 @@ from tui_agent.ui.attention import AWAY_S
 KEY = "Ж"
 """A key that stands nowhere else on the screen."""
 LEADER, ESCAPE, PAGE_UP, TAB = "\x18", "\x1b", "\x1b[5~", "\t"
+RIGHT, HELP = "\x1b[C", "\x1bOP"
 SHORT = 200
 """Messages of the session whose start is compared with the empty app's."""
 TURNS = 60
@@ -291,9 +292,16 @@ def keys(bench: Bench) -> Iterator[Row]:
         program.until(LAST)
         program.settle(1.0)
         yield Row("a key under 10 000 messages", _cost(program, ["a"] * 20), 30, " ms CPU")
-        program.press(f"{LEADER}i")
-        program.until("Records")
-        program.settle(1.0)
+        first = _cost(program, [f"{LEADER}i"])
+        tabs = [_cost(program, [RIGHT]) for _ in range(5)]
+        again = [_cost(program, [f"{LEADER}i"]) for _ in range(6)]
+        note = f"closed {statistics.median(again[::2]):.0f}; the first time {first:.0f}"
+        yield Row("the inspector, opened again", statistics.median(again[1::2]), 30, " ms CPU", note)
+        note = f"the first time, with all that they read, at most {max(tabs):.0f}"
+        yield Row("another tab of it", _cost(program, [RIGHT] * 10), 30, " ms CPU", note)
+        helps = [(_cost(program, [HELP]), _cost(program, [ESCAPE])) for _ in range(3)]
+        note = f"closed {statistics.median(closed for _, closed in helps):.0f}"
+        yield Row("the help", statistics.median(opened for opened, _ in helps), 30, " ms CPU", note)
         yield Row("a key that lists the letters", _cost(program, [LEADER, ESCAPE] * 5), 30, " ms CPU")
         click = "\x1b[<0;135;12M\x1b[<0;135;12m"
         yield Row("a change of focus", _cost(program, [click, ESCAPE] * 5), 30, " ms CPU")

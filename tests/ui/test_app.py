@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.css.stylesheet import Stylesheet
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.fake import FakeContext, FakeSession, conversation
 from tests.ui.stage import Stage, folder, stage
 from tui_agent.settings.schema import Settings
 from tui_agent.ui import app as module
@@ -52,6 +52,8 @@ class Slow:
         self.failures = failures
         self.wanted: list[Wanted] = []
         self.sessions: list[FakeSession] = []
+        self.context: FakeContext | None = None
+        """The log of the session, if it was read before."""
 
     async def __call__(self, wanted: Wanted, listen: Callable[[Any], None]) -> Any:
         self.wanted.append(wanted)
@@ -60,8 +62,29 @@ class Slow:
             self.failures -= 1
             raise RuntimeError("[red]the session[/] is open in process 4711")
         session = FakeSession(self.place, listen)
+        session.context = self.context or session.context
         self.sessions.append(session)
         return session
+
+
+async def test_the_history_is_shown_before_the_session_is_open_and_stays_as_it_was_left(
+    tmp_path: Path,
+) -> None:
+    opener = Slow(tmp_path)
+    app = TuiAgent(Wanted(opener.place.parent / "shop"), Settings(), opener=opener)
+    async with app.run_test(size=(80, 24)) as pilot:
+        made = Stage(app, pilot, opener.sessions)
+        log = FakeSession(opener.place, lambda event: None).context
+        conversation(log)
+        opener.context = log
+        made.chat.preview(log)
+        await made.until(lambda: "prints the rows as JSON" in made.text)
+        assert made.chat.session is None
+        assert made.chat.transcript.open_output()
+        await made.until(lambda: "def report" in made.text, "a result, opened meanwhile")
+        opener.let.set()
+        await made.until(lambda: made.chat.session is not None and "ready" in made.lines[0])
+        assert "def report" in made.text
 
 
 async def test_words_typed_and_sent_before_the_session_is_open_are_kept(tmp_path: Path) -> None:

@@ -47,6 +47,21 @@ async def until(pilot: Pilot[None], done: Callable[[], bool]) -> None:
         await pilot.pause(0.01)
 
 
+async def test_a_list_is_drawn_at_its_cursor_from_the_first_frame_on() -> None:
+    asked: list[int] = []
+
+    def model(index: int) -> str:
+        asked.append(index)
+        return f"row {index}"
+
+    rows = Rows(model, MANY)
+    rows.move(MANY - 1)
+    async with Host(rows).run_test(size=(40, 10)):
+        assert asked
+        assert min(asked) == MANY - 10
+        assert shown(rows)[-1].endswith(f"row {MANY - 1}")
+
+
 async def test_a_long_list_asks_only_for_the_rows_on_the_screen() -> None:
     asked: list[int] = []
 

@@ -12,6 +12,7 @@ from tui_agent import events as said
 from tui_agent.context import Elision
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.chat import copying
+from tui_agent.ui.inspector.checkpoints import Checkpoints
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.records import Records
 from tui_agent.ui.themes import UNICODE
@@ -258,6 +259,21 @@ async def test_records_follow_the_log_and_keep_the_chosen_row(tmp_path: Path) ->
         await made.until(lambda: len(rows) == len(context.records), "the new rows")
         assert rows.cursor == 0
         assert rows.scroll_offset.y == 0
+
+
+async def test_closed_and_opened_again_it_is_as_it_was_with_what_came_meanwhile(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE) as made:
+        panel = await _open(made, tab=1)
+        await made.until(lambda: "2 turns, 2 steps" in made.text)
+        await made.press("down", "ctrl+x", "i")
+        await made.until(lambda: made.chat.panel is None and "2 turns" not in made.text)
+        assert made.chat.composer.has_focus
+        made.session.context.mark_turn("third one")
+        made.session.context.say("user", text_block("third one"))
+        assert await _open(made) is panel
+        await made.until(lambda: "3 turns, 2 steps" in made.text)
+        assert _order(made, "third one", "add a --json", "question 1")
+        assert isinstance(panel.tab, Checkpoints)
 
 
 async def test_checkpoints_show_turns_first_and_enter_opens_the_jump_card(tmp_path: Path) -> None:
