@@ -27,6 +27,7 @@ _SHORT = 200
 """Characters that an acknowledgement has at most."""
 _OTHER_SCRIPT = 0.6
 """Difference of the shares of a script from which on two texts are in different languages."""
+_PASTED = 10_000
 _SHOWN = 80
 
 _ACKNOWLEDGED = re.compile(
@@ -95,16 +96,26 @@ def check_form(text: str) -> None:
         raise CompactionFailed(f"the summary was not used: {fault}", ways=WAYS)
 
 
-def missing_sections(text: str) -> list[str]:
-    """The sections that a summary does not have."""
+def remarks(text: str, found: Sequence[Item]) -> list[str]:
+    """What a person should know of a summary that may be used."""
+    said = []
     there = sections(text)
-    return [name for name in SECTIONS if name not in there]
+    if missing := [name for name in SECTIONS if name not in there]:
+        said.append(f"the summary has no section: {', '.join(missing)}")
+    if _in_another_language(text, found):
+        said.append("the summary is not in the language that you write in")
+    return said
 
 
-def in_another_language(text: str, found: Sequence[Item]) -> bool:
+def _in_another_language(text: str, found: Sequence[Item]) -> bool:
     """The user wrote in a script without spaces and the summary does not, or the other way round."""
-    asked = "\n".join(item.text for item in found if item.words)
+    asked = _asked(found)
     return abs(_wide_share(asked) - _wide_share(text)) > _OTHER_SCRIPT and len(asked) > _SHORT
+
+
+def _asked(found: Sequence[Item]) -> str:
+    """What a person said; of what they pasted the beginning."""
+    return "\n".join(item.text[:_PASTED] for item in found if item.words)
 
 
 def _wide_share(text: str) -> float:
@@ -147,7 +158,7 @@ def _foreign(text: str, found: Sequence[Item], source: Source) -> str:
         return f"it is about something else: it names {', '.join(strange[:3])}, which occur nowhere in the conversation"
     if len(strange) < len(names) or any(name in known for name in set(_IDENTIFIER.findall(text))):
         return ""
-    asked = "\n".join(item.text for item in found if item.words)
+    asked = _asked(found)
     for telling in (_words, _pairs):
         theirs, ours = telling(asked), telling(text)
         if min(len(theirs), len(ours)) >= _WORDS_NEEDED:

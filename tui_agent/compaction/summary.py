@@ -115,10 +115,7 @@ class _Work:
             text = await self._from_text()
         text = placed(tidied(text), self._source.pending)
         await asyncio.to_thread(checks.check, text, self._source, self._items, self._model)
-        if missing := checks.missing_sections(text):
-            self.notes.append(f"the summary has no section: {', '.join(missing)}")
-        if checks.in_another_language(text, self._items):
-            self.notes.append("the summary is not in the language that you write in")
+        self.notes += await asyncio.to_thread(checks.remarks, text, self._items)
         return text
 
     def _prepare(self) -> None:
@@ -235,12 +232,10 @@ class _Work:
     async def _part(
         self, part: Sequence[Item], tail: Sequence[Item], place: instructions.Place, most: int
     ) -> str:
-        tag = tag_of([*part, *tail])
-        text, stays = rendered(part, tag), rendered(tail, tag)
+        request = await asyncio.to_thread(_worded, part, tail, place)
 
         async def ask(told: str) -> Reply:
-            words = instructions.as_text(text, tag=tag, told=told, place=place, stays=stays)
-            return await self._ask(await asyncio.to_thread(self._text_request, words, most))
+            return await self._ask(await asyncio.to_thread(self._text_request, request(told), most))
 
         found = tidied(await self._whole(ask, most))
         checks.check_form(found)
@@ -332,6 +327,13 @@ class _Work:
 
 class _NoRoom(Exception):
     """The request and a summary do not fit the window together."""
+
+
+def _worded(part: Sequence[Item], tail: Sequence[Item], place: instructions.Place) -> Callable[[str], str]:
+    """What makes the words of a request of an instruction."""
+    tag = tag_of([*part, *tail])
+    text, stays = rendered(part, tag), rendered(tail, tag)
+    return lambda told: instructions.as_text(text, tag=tag, told=told, place=place, stays=stays)
 
 
 def tidied(text: str) -> str:
