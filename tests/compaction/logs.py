@@ -80,11 +80,13 @@ class Said:
         return record.id
 
 
-async def begun(path: Path) -> Said:
-    """A new log with a prompt, tools, a goal and a todo list."""
+async def begun(path: Path, *, prompt: str = "be good", tools: int = 1) -> Said:
+    """A new log with a prompt, so many tools, a goal and a todo list."""
     context = Context(path / "context.jsonl", model="claude-sonnet-5-5")
-    await context.write_system_prompt("be good")
-    await context.write_tools([{"name": "bash", "description": "run", "input_schema": {"type": "object"}}])
+    await context.write_system_prompt(prompt)
+    more = [f"tool_{number}" for number in range(1, tools)]
+    described = {"description": "run it " * (1 if tools == 1 else 80), "input_schema": {"type": "object"}}
+    await context.write_tools([{"name": name, **described} for name in ("bash", *more)])
     await context.set_state("goal", {"text": "make the tests pass"})
     await context.set_state("todo", [{"text": "mend the parser", "status": "active"}])
     return Said(context)

@@ -23,6 +23,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 FACT = re.compile(r"\b[A-Z][a-z]+[0-9]{4}\b")
 """What a planted word looks like."""
 
+_BEGINNING = re.compile(r"(?:Done with r|R)equest \d+")
 _BIRDS = (
     "Kestrel",
     "Plover",
@@ -204,14 +205,16 @@ def spoken(value: Any) -> str:
 
 
 def quoting(text: str, *, most: int = 200) -> str:
-    """A summary in a fixed way: the sentences and lines of a request that hold planted words, newest first, up to
-    `most` of them; each word once."""
-    seen: set[str] = set()
-    found: list[str] = []
-    for piece in reversed(re.split(r"(?<=[.:;])\s|\n", text)):
-        words = set(FACT.findall(piece)) - seen
-        if words and len(found) < most:
-            seen |= words
-            found.append(piece.strip()[:200])
-    listed = "\n".join(f"- {piece}" for piece in found) or "None."
+    """A summary in a fixed way: the pieces of a request's text that hold planted words, then the beginnings of requests
+    and answers, the newest first, up to `most` in all; each once."""
+    pieces = [piece.strip()[:200] for piece in re.split(r"(?<=[.:;])\s|\n", text)]
+    found: dict[str, int] = {}
+    for telling in (FACT, _BEGINNING):
+        seen: set[str] = set()
+        for at in range(len(pieces) - 1, -1, -1):
+            new = set(telling.findall(pieces[at])) - seen
+            if new and len(found) < most:
+                seen |= new
+                found.setdefault(pieces[at], at)
+    listed = "\n".join(f"- {piece}" for piece in sorted(found, key=found.__getitem__)) or "None."
     return f"## Goal and current request\n{listed}\n\n## Done\nNone.\n\n## In progress\nNone."
