@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual import events
 
 from tests.ui.stage import Stage, stage
@@ -134,3 +135,28 @@ async def test_a_paste_into_the_search_is_searched_for(tmp_path: Path) -> None:
         await made.until(lambda: made.chat.composer.text == "and its")
         await made.until(lambda: "> fix the parser" in made.text)
         assert made.chat.composer.draft == Prompt()
+
+
+@pytest.mark.parametrize(
+    ("keys", "draft"),
+    [
+        (("half", "ctrl+r", "be", "ctrl+c"), "half"),
+        (("half", "ctrl+r", "be", "escape"), "half"),
+        (("ctrl+r", "ctrl+c", "words"), "words"),
+        (("ctrl+r", "be", "ctrl+c", "ctrl+c"), ""),
+        (("half", "ctrl+c", "up", "!"), "half!"),
+        (("half", "ctrl+c", "new"), "new"),
+    ],
+)
+async def test_keys_in_one_burst_act_in_their_order(
+    keys: tuple[str, ...], draft: str, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        made.chat.composer.past.add(Prompt("sent before"))
+        for key in keys:
+            for character in [key] if "+" in key or key in ("up", "escape") else key:
+                made.app.post_message(events.Key(character, character if len(character) == 1 else None))
+        await made.settle()
+        await made.until(lambda: not made.chat.composer.searching, "the end of the search")
+        await made.until(lambda: made.chat.composer.text == draft, draft)
+        assert not made.chat.completion.is_open

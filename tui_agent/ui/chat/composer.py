@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
     from tui_agent.ui.chat.dropped import Dropped
 
+STOP = "ctrl+c"
+"""Comes here only to stand behind what was pressed before it."""
 SETTLING = 0.5
 """Seconds in which Enter does not send words that were put here unasked: it was pressed for what came before."""
 _DISK_PATIENCE = 2.0
@@ -99,6 +101,8 @@ class Composer(Signed):
         self.walking = False
         self.held: list[tuple[str, str | None]] | None = None
         """Keys that are meant for a place that is on its way, and not for the words here; None while none is."""
+        self.stop: Callable[[], None] = lambda: None
+        """Called when `STOP` has its turn."""
         self.workspace = Path()
         self.picture: Picture | None = None
         self._aside: Prompt | None = None
@@ -214,12 +218,28 @@ class Composer(Signed):
 
     # --- keys
 
+    def hold(self) -> asyncio.Event:
+        """Take what was pressed so far, and keep in `held` what comes behind it; set once that has begun."""
+        begun = asyncio.Event()
+
+        def begin() -> None:
+            self.held = []
+            begun.set()
+
+        self.call_later(begin)
+        return begun
+
     async def _on_key(self, event: events.Key) -> None:
         self._last_key, self._pressed = self._clock(), event.time
         if self.held is not None:
             self.held.append((event.key, event.character))
             event.stop()
             event.prevent_default()
+            return
+        if event.key == STOP:
+            event.stop()
+            event.prevent_default()
+            self.stop()
             return
         if event.is_printable:
             self.walking = False

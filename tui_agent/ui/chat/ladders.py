@@ -6,8 +6,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from textual import events
 from textual.message import Message
 
+from tui_agent.ui.chat.composer import STOP
 from tui_agent.ui.chat.finding import Finding
 from tui_agent.ui.chat.status import StatusLine
 
@@ -36,6 +38,7 @@ class Ladders(Finding):
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
         super().__init__(keys, tell)
         self.status = StatusLine(id="status")
+        self.composer.stop = self.stop_writing
         self._stopped = self._escaped = float("-inf")
         self.acts |= {
             "commands": lambda: self.tell_app(self.ScreenWanted("commands")),
@@ -55,11 +58,15 @@ class Ladders(Finding):
 
     def action_stop(self) -> None:
         """Copy a selection; else stop what runs; else clear the draft; else, again, quit."""
-        now = time.monotonic()
         if self.leading:
             self.lead(False)
-        if self.copy_selected() or self.stop_turn():
-            return
+        if not self.copy_selected() and not self.stop_turn():
+            # what was pressed before it may not have come to the composer yet
+            self.composer.post_message(events.Key(STOP, None))
+
+    def stop_writing(self) -> None:
+        """Leave the search; else clear the draft; else, again, quit."""
+        now = time.monotonic()
         if self.composer.searching:
             self.composer.leave_search()
         elif not self.composer.is_blank:

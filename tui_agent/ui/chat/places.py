@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from textual import events
@@ -58,18 +59,18 @@ class Places(Copying):
     # --- what was pressed behind the key that opens a place is meant for the place
 
     def _want_panel(self) -> None:
-        self.work(self._expected(self.toggle_panel()), "act-inspect")
+        self.expect(self.toggle_panel(), "act-inspect")
 
     def _want_jump(self) -> None:
-        self.work(self._expected(self.open_jump()), "act-jump")
+        self.expect(self.open_jump(), "act-jump")
 
-    def _expected(self, opening: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
-        """Hold the composer's keys from now on until the place is open, and give them to what has the focus then."""
-        self.composer.held = []
-        return self._opened(opening)
+    def expect(self, opening: Coroutine[Any, Any, None], group: str) -> None:
+        """Keep the composer's keys from now on until the place is open, and give them to what has the focus then."""
+        self.work(self._opened(self.composer.hold(), opening), group)
 
-    async def _opened(self, opening: Coroutine[Any, Any, None]) -> None:
+    async def _opened(self, holding: asyncio.Event, opening: Coroutine[Any, Any, None]) -> None:
         try:
+            await holding.wait()
             await opening
         finally:
             held, self.composer.held = self.composer.held or [], None
@@ -106,7 +107,11 @@ class Places(Copying):
                     window=session.window,
                     micro=micro,
                     full=full,
-                    still="" if shrinking.keys.auto and not shrinking.held else "held" if shrinking.held else "off",
+                    still=""
+                    if shrinking.keys.auto and not shrinking.held
+                    else "held"
+                    if shrinking.held
+                    else "off",
                     lacking=max(0, shown - context.weigh().total) if new else 0,
                     trace=session.folder.events_path,
                 )

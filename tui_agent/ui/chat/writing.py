@@ -58,7 +58,7 @@ class Writing(Ladders):
         self._sending = asyncio.Lock()
         self._outside: Path | None = None
         """The file in which an editor has the draft."""
-        self.acts |= {"search_sent": self._search_sent, "editor": self._edit_outside}
+        self.acts |= {"search_sent": self._want_search, "editor": self._edit_outside}
 
     # --- the session comes
 
@@ -221,6 +221,9 @@ class Writing(Ladders):
         """A paste that nobody wanted is the composer's."""
         event.stop()
         self.composer.post_message(event)
+
+    def _want_search(self) -> None:
+        self.expect(self._search_sent(), "act-search_sent")
 
     async def _search_sent(self) -> None:
         if self.jump is not None:
