@@ -74,19 +74,26 @@ async def test_after_a_restart_the_count_is_the_same_and_nothing_is_elided_again
             assert run.all(events.MicroCompacted) == []
 
 
-@pytest.mark.parametrize("own", [None, OwnCompaction(micro_ratio=0.3)])
-async def test_settings_say_when_and_a_profile_for_itself(tmp_path: Path, own: OwnCompaction | None) -> None:
+async def test_a_profile_says_for_itself_when(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
-        chosen = settings(server, auto=own is not None)
-        if own is not None:
-            profiles = {"scripted": replace(chosen.find_profile(), compaction=own)}
-            chosen = replace(chosen, profiles=profiles)
+        chosen = settings(server)
+        own = replace(chosen.find_profile(), compaction=OwnCompaction(micro_ratio=0.3))
+        chosen = replace(chosen, profiles={"scripted": own})
         async with engine(tmp_path, server, settings=chosen) as run:
             await read_often(run, server, tmp_path, 13)
-            batches = run.all(events.MicroCompacted)
-            assert [0.3 * WINDOW < batch.before < 0.45 * WINDOW for batch in batches[:1]] == [True] * (
-                own is not None
-            ), "with auto off nothing is elided unasked"
+            first, *_ = run.all(events.MicroCompacted)
+            assert 0.3 * WINDOW < first.before < 0.45 * WINDOW
+
+
+async def test_settings_that_change_count_from_the_next_step_on(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, auto=False)
+        async with engine(tmp_path, server, settings=chosen) as run:
+            await read_often(run, server, tmp_path, 12, "b.py")
+            assert run.context.weigh().total > WINDOW / 2 and not run.all(events.MicroCompacted)
+            run.session.take_settings(replace(chosen, compaction=replace(chosen.compaction, auto=True)))
+            await read_often(run, server, tmp_path, 2)
+            assert run.all(events.MicroCompacted)
 
 
 @pytest.mark.parametrize("cached", [True, False])

@@ -43,6 +43,16 @@ def test_a_place_knows_value_default_and_whether_the_file_gives_it() -> None:
     assert found["prices.big.input"].shown == "3"
 
 
+def test_a_profile_takes_from_the_table_for_all_what_it_does_not_say() -> None:
+    tables = {"profiles": {"demo": {"compaction": {"auto": False}}}, "compaction": {"trigger_ratio": 0.7}}
+    found = {place.key: place for place in places(check(tables, "", None), tables)}
+    ratio, auto = (found[f"profiles.demo.compaction.{name}"] for name in ("trigger_ratio", "auto"))
+    assert (ratio.value, ratio.inherited, ratio.given) == (None, 0.7, False)
+    assert (auto.value, auto.inherited, auto.given) == (False, True, True)
+    assert found["compaction.trigger_ratio"].inherited is None
+    assert found["profiles.demo.model"].inherited is None
+
+
 def test_every_default_reads_back_from_what_is_shown() -> None:
     for place in places(Settings(), {}):
         if place.default is not None and place.rule.kind != "name":

@@ -107,6 +107,7 @@ async def test_a_number_is_typed_and_what_is_wrong_with_it_is_said_at_once(tmp_p
 async def test_a_profile_sets_for_itself_when_it_compacts(tmp_path: Path) -> None:
     async with opened(tmp_path) as (made, place, file):
         await go(made, place, "profiles.demo.compaction.fallback")
+        assert "ask as for all" in made.text and "50,000 as for all" in made.text, "what counts meanwhile"
         assert "⋯demo.compaction.micro_stop_ratio " in made.text, "the end of a long name tells more"
         await made.press("enter")
         await made.until(lambda: said(file).get("profiles") == {"demo": {"compaction": {"fallback": "ask"}}})

@@ -30,7 +30,8 @@ WHEN = {
 class Place:
     """One setting: `key` as `save` takes it, the value in force, the default, and whether the file gives it.
 
-    A value or default of None is a setting that is left out.
+    A value or default of None is a setting that is left out; `inherited` is what counts for a profile then, None where
+    nothing does.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Place:
     value: Any
     default: Any
     given: bool
+    inherited: Any = None
 
     @property
     def shown(self) -> str:
@@ -62,6 +64,7 @@ def places(settings: Settings, tables: Mapping[str, Any]) -> list[Place]:
             _value(settings, path),
             setting.default,
             _given(tables, path),
+            _inherited(settings, path),
         )
         for setting, path in _paths(settings)
     ]
@@ -85,6 +88,14 @@ def _value(settings: Settings, path: tuple[str, ...]) -> Any:
     for part in path:
         value = value[part] if isinstance(value, Mapping) else getattr(value, part)
     return value
+
+
+def _inherited(settings: Settings, path: tuple[str, ...]) -> Any:
+    """What a profile that says nothing of its own takes from the table for all; None for any other setting."""
+    match path:
+        case ("profiles", _, "compaction", name):
+            return getattr(settings.compaction, name)
+    return None
 
 
 def _given(tables: Mapping[str, Any], path: tuple[str, ...]) -> bool:

@@ -69,6 +69,11 @@ def _tables(kind: type[Table]) -> Any:
     return Part(_EMPTY, table=kind, named=True)
 
 
+def _now(default: Any, kind: Kind, help: str, **limits: Any) -> Any:
+    """A setting whose change takes effect at once."""
+    return _rule(default, kind, help, when="now", **limits)
+
+
 def _priority(default: int, help: str) -> Any:
     return _rule(default, "integer", help, minimum=0, maximum=100)
 
@@ -95,10 +100,10 @@ class Priorities(Table, frozen=True):
 class Compaction(Table, frozen=True):
     """When and how a long context is shortened."""
 
-    trigger_ratio: float = _rule(
+    trigger_ratio: float = _now(
         0.85, "number", "Compact when this part of the window is full.", minimum=0.1, maximum=0.99
     )
-    reserved_tokens: int = _rule(
+    reserved_tokens: int = _now(
         50_000,
         "integer",
         "Compact when less than this is free (at most a quarter of a window under 200,000).",
@@ -106,28 +111,28 @@ class Compaction(Table, frozen=True):
         maximum=100_000_000,
         unit="tokens",
     )
-    micro_ratio: float = _rule(
+    micro_ratio: float = _now(
         0.5,
         "number",
         "Shorten old tool results when this part of the window is full.",
         minimum=0.05,
         maximum=0.99,
     )
-    micro_stop_ratio: float | None = _rule(
+    micro_stop_ratio: float | None = _now(
         None,
         "number",
         "Shorten them until this part of the window is full; left out: four fifths of micro_ratio.",
         minimum=0.01,
         maximum=0.98,
     )
-    micro_keep: int = _rule(
+    micro_keep: int = _now(
         3,
         "integer",
         "So many of the newest answers to calls are never shortened.",
         minimum=1,
         maximum=1_000,
     )
-    micro_long: int = _rule(
+    micro_long: int = _now(
         5_000,
         "integer",
         "Of results longer than this the first and last lines stay.",
@@ -135,37 +140,37 @@ class Compaction(Table, frozen=True):
         maximum=10_000_000,
         unit="characters",
     )
-    strategy: str = _rule(
+    strategy: str = _now(
         "summary", "name", "How: summary, extractive, none, or an installed strategy's name."
     )
-    auto: bool = _rule(True, "switch", "Compact without being asked.")
-    review: bool = _rule(False, "switch", "Show the summary before it takes effect.")
-    fallback: Literal["ask", "extractive"] = _rule(
+    auto: bool = _now(True, "switch", "Compact without being asked.")
+    review: bool = _now(False, "switch", "Show the summary before it takes effect.")
+    fallback: Literal["ask", "extractive"] = _now(
         "ask",
         "choice",
         "When the strategy fails and nothing fits: ask (with -p, extractive), or extractive at once.",
         choices=("ask", "extractive"),
     )
-    ahead: Literal["free", "on", "off"] = _rule(
+    ahead: Literal["free", "on", "off"] = _now(
         "free",
         "choice",
         "Prepare the summary before it is due: never, always, or where a model is known to cost nothing (free).",
         choices=("free", "on", "off"),
     )
-    ahead_ratio: float = _rule(
+    ahead_ratio: float = _now(
         0.7, "number", "Prepare it at this part of the trigger.", minimum=0.1, maximum=0.99
     )
-    summary_ratio: float = _rule(
+    summary_ratio: float = _now(
         0.15, "number", "A summary takes at most this part of the window.", minimum=0.01, maximum=0.5
     )
-    keep_messages: int = _rule(
+    keep_messages: int = _now(
         2,
         "integer",
         "So many of the newest messages, and what follows them, stay word for word.",
         minimum=0,
         maximum=1_000,
     )
-    keep_requests: int = _rule(
+    keep_requests: int = _now(
         20_000,
         "integer",
         "So much of a person's last requests stays word for word (at most a tenth of the window).",
@@ -182,7 +187,7 @@ def _own(name: str) -> Any:
     assert rule is not None
     what = rule.help.partition("; left out:")[0].removesuffix(".")
     help = f"{what}; left out: as [compaction] says."
-    return Part(None, replace(rule, help=help, when="choice"))
+    return Part(None, replace(rule, help=help))
 
 
 class OwnCompaction(Table, frozen=True):
@@ -283,8 +288,8 @@ class Backups(Table, frozen=True):
 class Hooks(Table, frozen=True):
     """Commands of the user that run at certain moments, with JSON on their standard input."""
 
-    pre_compact: str = _rule("", "text", "A command that runs before a compaction; exit code 2 prevents it.")
-    post_compact: str = _rule("", "text", "A command that runs after a compaction.")
+    pre_compact: str = _now("", "text", "A command that runs before a compaction; exit code 2 prevents it.")
+    post_compact: str = _now("", "text", "A command that runs after a compaction.")
 
 
 class Terminal(Table, frozen=True):

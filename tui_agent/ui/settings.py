@@ -135,7 +135,7 @@ class SettingsScreen(Listing):
 
     def _cells(self, index: int) -> Sequence[Cell]:
         item = self._items[index]
-        value = Content(one_line(item.value) or "left out")
+        value = Content(one_line(item.value) or _left_out(item))
         style = "bold" if item.given else "$text-muted"
         # Of a long name the end tells more than the beginning.
         name = item.key if len(item.key) <= _NAME else UNICODE.more + item.key.partition(".")[2]
@@ -281,6 +281,12 @@ class SettingsScreen(Listing):
 
     def _find(self, key: str) -> Item | None:
         return next((item for item in self._items if item.key == key), None)
+
+
+def _left_out(item: Item) -> str:
+    """What stands for a value that is left out: what counts instead, if that is known."""
+    inherited = item.place.inherited if item.place is not None else None
+    return "left out" if inherited is None else f"{edit.written(inherited)} as for all"
 
 
 _KEYS_ALLOWED = "such as ctrl+x j, f6, alt+j; parted by commas"
