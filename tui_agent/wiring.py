@@ -22,7 +22,7 @@ from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
 from tui_agent.commands import Commands
-from tui_agent.compaction.compactor import Fresh
+from tui_agent.compaction.around import Fresh
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Backup, Context, ContextError, LogBusy
 from tui_agent.context.context import tools_body
@@ -72,8 +72,8 @@ async def open_session(
 
     `model` is asked in place of the profile's. Without a key for the profile's endpoint the demo model answers, and a
     notice says how to connect. `allow` adds rules for this session alone. `listen` hears every event from the first on.
-    A session that another process writes is opened to be read. `log` is the session's, if it was read already by the same arguments. `attended`
-    False: nobody is there to be asked.
+    A session that another process writes is opened to be read. `log` is the session's, if it was read already by the
+    same arguments. `attended` False: nobody is there to be asked.
 
     Raises:
         OpenError: there is no such session, its log cannot be read, or a rule of `allow` is none.

@@ -7,7 +7,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tui_agent.compaction.compactor import Around, Compactor, Fresh
+from tui_agent.compaction.around import Around, Fresh
+from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.extractive import Extractive
 from tui_agent.compaction.hooks import Hooks
 from tui_agent.compaction.micro import Micro

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.replies import Replies
     from tui_agent.agent.speaker import Chosen
     from tui_agent.commands import Commands
-    from tui_agent.compaction.compactor import Fresh
+    from tui_agent.compaction.around import Fresh
     from tui_agent.context import Context
     from tui_agent.planning.todo import TodoList
     from tui_agent.sessions.folder import SessionFolder

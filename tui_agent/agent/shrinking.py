@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tui_agent.compaction.compactor import Around, Compactor, Fresh
+from tui_agent.compaction.around import Around, Fresh
+from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.hooks import Hooks
 from tui_agent.compaction.micro import Micro
 from tui_agent.compaction.model import Asking

@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tui_agent.compaction.ahead import Ahead
+from tui_agent.compaction.consent import Consent
 from tui_agent.compaction.making import Made, Skipped, Wanted, look, made, renewed, summary_body
 from tui_agent.compaction.retention import Contract
 from tui_agent.compaction.strategy import CompactionFailed
 from tui_agent.context import ContextError
 from tui_agent.context.compacted import Replacement
 from tui_agent.events import (
-    Answer,
     CompactionCompleted,
     CompactionSkipped,
     CompactionStage,
@@ -34,17 +33,16 @@ from tui_agent.events import (
     Event,
     MicroCompacted,
     Notice,
-    Question,
     Rotated,
 )
 from tui_agent.events import CompactionFailed as Failed
 from tui_agent.llm.provider import ProviderError, Usage
 
 if TYPE_CHECKING:
+    from tui_agent.compaction.around import Around, Fresh
     from tui_agent.compaction.hooks import Hooks
     from tui_agent.compaction.making import Look
-    from tui_agent.compaction.policy import Policy
-    from tui_agent.compaction.strategy import Compaction, Model
+    from tui_agent.compaction.strategy import Model
     from tui_agent.context import Backup, Context
     from tui_agent.context.reading import Shown
     from tui_agent.settings.schema import Price
@@ -53,38 +51,7 @@ T = TypeVar("T")
 
 _LEAST_GAIN = 0.05
 """A run that takes less than this part of the weight away is fruitless."""
-_ANSWER_TOKENS = 1024
-"""Room that a request needs for its answer: with less of the window left it cannot be sent."""
 _WITHOUT_MODEL = "extractive"
-
-
-class Fresh(Struct, frozen=True):
-    """Prompt and tools as they would be written now, None where the log has the same; `words` say what differs."""
-
-    prompt: Mapping[str, Any] | None = None
-    tools: Mapping[str, Any] | None = None
-    words: tuple[str, ...] = ()
-
-
-class Around(Struct, frozen=True):
-    """What a compactor asks of the session around it, each time it needs it.
-
-    `model` is whom a strategy may ask, and is told where stages go; `window` is in tokens. `ask` puts a question to a
-    person; None: nobody is there. `spawn` runs something beside, under a name. `settled` is told of a rewrite that is
-    in force, before the events.
-    """
-
-    policy: Callable[[], Policy]
-    model: Callable[[Emit], Model]
-    window: Callable[[], int]
-    thinking: Callable[[], Mapping[str, Any] | None]
-    strategy: Callable[[str], Compaction]
-    hooks: Callable[[], Hooks]
-    fresh: Callable[[], Awaitable[Fresh]]
-    price: Callable[[], Price | None]
-    settled: Callable[[], Awaitable[None]]
-    spawn: Callable[[Coroutine[Any, Any, None], str], object]
-    ask: Callable[[Question], Awaitable[Answer]] | None = None
 
 
 class Compactor:
@@ -109,6 +76,7 @@ class Compactor:
         self._emit = emit
         self.on_compacted = on_compacted
         self._clock = clock
+        self._consent = Consent(context, around, emit, self._say)
         self.ahead = Ahead(context, self._prepared, around.spawn, emit)
         self.busy = False
         """True while a summary is made or put in force."""
@@ -150,12 +118,10 @@ class Compactor:
         if ready is not None:
             wanted = replace(wanted, trigger="ahead")
         self._begin(wanted, name)
-        await self._ask_hook(wanted, name)
+        await self._consent.of_hook(wanted, name)
         found = ready or await self._made(wanted, name)
-        if found is None:
-            return False
         self._emit(CompactionSummary(found.text, found.tokens))
-        found = await self._reviewed(found)
+        found = await self._consent.to_summary(found)
         await self._commit(found, wanted, started)
         return True
 
@@ -177,28 +143,9 @@ class Compactor:
             self.stage = event.stage
         self._emit(event)
 
-    async def _ask_hook(self, wanted: Wanted, name: str) -> None:
-        hooks = self._around.hooks()
-        if not hooks.has("pre_compact"):
-            return
-        self._say("asking the pre_compact hook")
-        verdict = await hooks.before(
-            {
-                "trigger": wanted.trigger,
-                "strategy": name,
-                "instruction": wanted.instruction,
-                "tokens": self._context.weigh().total,
-                "session": str(self._context.path.parent),
-            }
-        )
-        if verdict.notice:
-            self._emit(Notice(verdict.notice, "warning", "compaction"))
-        if verdict.blocked:
-            raise Skipped("hook", f"the pre_compact hook said no: {verdict.blocked}")
-
     # --- making ------------------------------------------------------------------------------------------------------
 
-    async def _made(self, wanted: Wanted, name: str) -> Made | None:
+    async def _made(self, wanted: Wanted, name: str) -> Made:
         """A summary by the strategy; without a model where that fails and nothing can be sent otherwise."""
         self._say("looking at the history")
         found = await self._look(wanted)
@@ -209,17 +156,14 @@ class Compactor:
         try:
             return _with_usage(await self._summarised(found, name, model), model)
         except (CompactionFailed, ProviderError) as error:
-            if name == _WITHOUT_MODEL or not await self._falls_back(wanted, found, error):
+            if name == _WITHOUT_MODEL or not await self._consent.to_fall_back(wanted, found, error):
                 raise
         self._say("summarising without a model")
         return _with_usage(await self._summarised(found, _WITHOUT_MODEL, model), model)
 
     async def _look(self, wanted: Wanted) -> Look:
-        window, policy, thinking = (
-            wanted.window or self._around.window(),
-            self._around.policy(),
-            self._around.thinking(),
-        )
+        around, window = self._around, wanted.window or self._around.window()
+        policy, thinking = around.policy(), around.thinking()
         async with self._gate:  # not between a command's checkpoint and its record
             return await asyncio.to_thread(
                 look, self._context, wanted, policy, window=window, thinking=thinking
@@ -246,27 +190,6 @@ class Compactor:
         await self._around.settled()
         raise Skipped("short", "nothing could be summarised; long results were cut to their heads and tails")
 
-    async def _falls_back(self, wanted: Wanted, found: Look, error: Exception) -> bool:
-        """True if a summary without a model is to be made: the next request cannot be sent otherwise."""
-        window = wanted.window or self._around.window()
-        if wanted.trigger != "overflow" and found.weight.total + _ANSWER_TOKENS <= window:
-            return False
-        ask = self._around.ask
-        if ask is None or self._around.policy().settings.fallback == "extractive":
-            self._emit(Notice(f"{error}; a summary without a model is made instead", "warning", "compaction"))
-            return True
-        self._say("waiting for your answer")
-        answer = await ask(
-            Question(
-                "",
-                "choice",
-                "The summary failed, and without one the next request does not fit the model's window",
-                str(error),
-                choices=(_MAKE, _LEAVE),
-            )
-        )
-        return answer.note == _MAKE
-
     async def _prepared(self) -> Made | None:
         """A summary to have at hand, made without a word; None if there is nothing to gain."""
         wanted, name = Wanted("ahead"), self._around.policy().settings.strategy
@@ -275,27 +198,6 @@ class Compactor:
             return None
         model = self._around.model(lambda event: None)
         return _with_usage(await self._summarised(found, name, model), model)
-
-    async def _reviewed(self, found: Made) -> Made:
-        """The summary as a person accepted it.
-
-        Raises:
-            Skipped: they did not.
-        """
-        ask = self._around.ask
-        if ask is None or not self._around.policy().settings.review:
-            return found
-        self._say("waiting for your review")
-        retained = found.look.retained
-        body = [f"It stands for {len(retained.replaced)} messages of {retained.tokens.count:,} tokens."]
-        body += [f"Word for word stay: {', '.join(retained.words())}."] if retained.kept else []
-        body += [f"Doubtful: {doubt}" for doubt in found.doubts]
-        title = f"Compact from {found.look.weight.total:,} to about {found.after:,} tokens with this summary?"
-        answer = await ask(Question("", "review", title, "\n".join(body), editable=found.text))
-        if answer.verdict != "once":
-            raise Skipped("declined", answer.note or "the summary was discarded at the review")
-        text = (answer.edited or "").strip()
-        return replace(found, text=text) if text else found
 
     # --- putting in force --------------------------------------------------------------------------------------------
 
@@ -409,7 +311,6 @@ class Compactor:
             self._emit(Notice(verdict.notice, "warning", "compaction"))
 
 
-_MAKE, _LEAVE = "summarise without a model", "leave everything as it is"
 _STOPPED = {
     "cancelled": "stopped before anything was changed",
     "superseded": "the history was changed meanwhile, so it was given up",

@@ -12,7 +12,8 @@ from tui_agent.compaction.making import Wanted
 from tui_agent.events import CompactionHeld, CompactionSkipped
 
 if TYPE_CHECKING:
-    from tui_agent.compaction.compactor import Around, Compactor
+    from tui_agent.compaction.around import Around
+    from tui_agent.compaction.compactor import Compactor
     from tui_agent.context import Context
     from tui_agent.events import Emit, Trigger
 
