@@ -33,9 +33,9 @@ REFUSAL = (
 )
 
 _WHAT_FOR = (
-    "Stop working on the task for this one answer. The conversation has grown long and is about to be shortened: what "
-    "came before will be replaced by a summary that you write now, and the work goes on from that summary. Whoever "
-    "reads it remembers nothing else."
+    "The work rests for this one answer: do not go on with the task. The conversation has grown long and is about to "
+    "be shortened. What came before will be replaced by a summary, which you write now; the work goes on from it, and "
+    "whoever reads it remembers nothing else."
 )
 
 _RULES = f"""\
@@ -165,7 +165,7 @@ def _kept(kept: str) -> str:
         return ""
     return (
         f"These stay as they are, word for word, behind your summary: {kept}. Use them to see what is current and what "
-        "is already done, and do not repeat them."
+        "is already done, and do not repeat them at length."
     )
 
 

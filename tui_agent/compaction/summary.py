@@ -293,9 +293,9 @@ class _Work:
 
     def _told(self, most: int, *, shorter: bool = False) -> str:
         source = self._source
-        words = int(most * _WORDS_PER_TOKEN)
+        words = round(most * _WORDS_PER_TOKEN * (2 / 3 if shorter else 1), -1)
         return instructions.instruction(
-            words=max(20, words * 2 // 3 if shorter else words),
+            words=max(20, int(words)),
             voice=_voice(source.history),
             kept=_kept(source.kept),
             ledger=source.ledger,
