@@ -130,6 +130,8 @@ class Candidates:
         self._context = context
         self._settings = settings
         self._priorities = priorities
+        self.names: list[str] = []
+        """The records of the history, in order."""
         self._runs = self._read()
         self.left = [sum(len(seen.sent) for seen in run.seen) for run in self._runs]
         """By run, how many blocks are sent of it: at least one has to stay."""
@@ -157,6 +159,7 @@ class Candidates:
 
     def _see(self, place: int, message: Message) -> _Seen:
         context, priorities = self._context, self._priorities
+        self.names.append(message.id)
         body = context.record(message.id).body
         elided = {elision.block: elision for elision in context.elided(message.id)}
         marks = context.marks(message.id)

@@ -65,7 +65,7 @@ def plan(context: Context, policy: Policy, *, total: int, window: int) -> Plan:
     if not chosen:
         return Plan()
     fixed = context.system_tokens.count + context.tools_tokens.count
-    before = sum(context.estimated(context.history[place].id) for place in range(chosen[0].place))
+    before = sum(map(context.estimated, found.names[: chosen[0].place]))
     return Plan(
         items=tuple(item for candidate in chosen for item in candidate.items),
         words=tuple(one_line(candidate.words, _WORDS_CHARACTERS) for candidate in chosen),
