@@ -25,6 +25,38 @@ async def test_enter_sends_and_empties_the_composer(tmp_path: Path) -> None:
         assert made.chat.composer.text == ""
 
 
+TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize("way", ["pasted", "typed", "sent before", "put", "searched for"])
+async def test_what_turns_a_line_around_is_seen_in_the_composer_and_sent_as_it_is_seen(
+    way: str, tmp_path: Path
+) -> None:
+    async with stage(tmp_path, size=(120, 24)) as made:
+        composer, text = made.chat.composer, f"a{'b'.join(TURNING)}c"
+        match way:
+            case "typed":
+                for character in text:
+                    made.app.post_message(events.Key(character, character))
+            case "sent before":
+                composer.past.add(Prompt(text))
+                await made.press("up")
+            case "put":
+                composer.put(text)
+            case _:
+                if way == "searched for":
+                    await made.press("ctrl+r")
+                    await made.until(lambda: composer.searching, "the search")
+                made.app.post_message(events.Paste(text))
+        await made.settle()
+        seen = f"a{'b'.join(f'<U+{ord(character):04X}>' for character in TURNING)}c"
+        await made.until(lambda: composer.text == seen, "the signs")
+        assert seen in made.text
+        if way != "searched for":
+            await made.press("enter")
+            await made.until(lambda: made.session.submitted == [(seen, "step")], "what was seen")
+
+
 @pytest.mark.parametrize(
     ("keys", "text"),
     [

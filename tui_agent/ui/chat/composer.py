@@ -41,6 +41,8 @@ SETTLING = 0.5
 """Seconds in which Enter does not send words that were put here unasked: it was pressed for what came before."""
 _DISK_PATIENCE = 2.0
 """Seconds the disk may take to say whether pasted paths exist; then they are text."""
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Bidi controls. A terminal that marks no pastes types them; they become signs like those that are pasted."""
 _MOST_SEARCHED = 200
 """Characters of a paste that are searched for."""
 WORDS = "Ask, or / for commands, @ for files, ? for keys"
@@ -284,6 +286,8 @@ class Composer(Signed):
             self._walk(self.past.later())
         elif self.is_blank and (event.character == "?" or key == "end"):
             self.post_message(self.Wanted("help" if key != "end" else "bottom"))
+        elif event.character in _TURNING:
+            self.write(event.character or "")
         elif event.is_printable and event.character:
             return self._joins(event.character)
         else:
