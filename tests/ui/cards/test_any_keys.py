@@ -167,7 +167,10 @@ _LOOSE = settings(
 
 def _play_all(place: Path, clock: Clock, plays: list[tuple[Any, ...]]) -> None:
     clock.alarms.clear()
-    asyncio.run(_play(place, clock, [("ask", "pnpm test", 0.3), *(step for play in plays for step in play)]))
+    steps = [("ask", "pnpm test", 0.3), *(step for play in plays for step in play)]
+    # a folder for each play: the draft that one leaves is offered again in its folder
+    with tempfile.TemporaryDirectory(dir=place) as fresh:
+        asyncio.run(_play(Path(fresh), clock, steps))
 
 
 @settings(_LOOSE, max_examples=10)
