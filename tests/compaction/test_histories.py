@@ -21,10 +21,13 @@ from hypothesis import strategies as st
 from tests.compaction.logs import Said, begun, ids, replacement
 from tests.support.crash import snapshot
 from tests.support.validity import check
+from tui_agent.compaction.micro import plan
+from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.retention import Contract, retain
 from tui_agent.context import Context
 from tui_agent.messages.exchange import open_calls
 from tui_agent.messages.request import Request
+from tui_agent.settings.schema import Compaction
 
 MODEL = "claude-sonnet-5-5"
 Operation = tuple[Any, ...]
@@ -35,12 +38,12 @@ DISTURBANCES = st.one_of(
     st.tuples(
         st.just("elide"), PICK, st.sampled_from([None, 0, 1, 2]), st.sampled_from([None, "short", "x" * 99])
     ),
-    st.tuples(st.just("back"), PICK, st.sampled_from([None, 0])),
     st.tuples(
         st.just("mark"), PICK, st.sampled_from([{"pinned": True}, {"compressible": False}, {"pinned": False}])
     ),
     st.tuples(st.just("note"), st.sampled_from(["injection", "background", "repair"])),
     st.tuples(st.just("half")),
+    st.tuples(st.just("micro")),
     st.tuples(st.just("undo")),
 )
 COMPACTIONS = st.tuples(
@@ -67,9 +70,9 @@ def steps(draw: st.DrawFn) -> list[Operation]:
 def sessions(draw: st.DrawFn) -> list[Operation]:
     """Turns of several steps, and in between, at any place, what a person and the program do to a log."""
     found: list[Operation] = []
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(st.integers(2, 4))):
         found.append(("words", draw(st.sampled_from([3, 400]))))
-        for step in draw(st.lists(steps(), max_size=3)):
+        for step in draw(st.lists(steps(), min_size=2, max_size=4)):
             found += step
         if draw(st.booleans()):
             found.append(("answer", draw(st.booleans())))
@@ -78,7 +81,11 @@ def sessions(draw: st.DrawFn) -> list[Operation]:
         *draw(st.lists(COMPACTIONS, min_size=1, max_size=3)),
     ]
     for operation in several:
-        found.insert(draw(st.integers(min(4, len(found)), len(found))), operation)
+        place = draw(st.integers(min(4, len(found)), len(found)))
+        found.insert(place, operation)
+        if operation[0] in ("elide", "micro") and draw(st.booleans()):
+            back = ("back", draw(PICK), draw(st.sampled_from([None, 0])))
+            found.insert(draw(st.integers(place + 1, len(found))), back)
     return found
 
 
@@ -94,12 +101,15 @@ class History:
     async def do(self, operation: Operation) -> None:
         """Do it, if it can be done now: while a call is open no message but its results comes."""
         name, *arguments = operation
-        is_open = bool(open_calls(self.context.history))
-        if (
-            is_open
-            if name in ("words", "answer", "calls", "note", "half")
-            else name == "result" and not is_open
-        ):
+        needs = {
+            "result": True,
+            "words": False,
+            "answer": False,
+            "calls": False,
+            "note": False,
+            "half": False,
+        }
+        if needs.get(name) not in (None, bool(open_calls(self.context.history))):
             return
         await getattr(self, name)(*arguments)
 
@@ -164,6 +174,14 @@ class History:
         assert unanswered(now) == waiting
         self.compactions += 1
         await self.reads_the_same()
+
+    async def micro(self) -> None:
+        """All that may be elided by itself."""
+        total = self.context.weigh().total
+        found = plan(self.context, Policy(Compaction(micro_ratio=0.05)), total=total, window=total)
+        if found.items:
+            items = [item.api() for item in found.items]
+            self.elides.append((await self.context.elide(items, by="auto", reason="micro")).id)
 
     async def undo(self) -> None:
         if self.context.can_undo:
@@ -236,7 +254,7 @@ def test_what_is_sent_is_valid_whatever_is_elided_brought_back_and_compacted(
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@settings(max_examples=10_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sessions())
 def test_many_more_histories(operations: list[Operation]) -> None:
     live_through(operations)
