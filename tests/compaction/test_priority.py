@@ -19,7 +19,7 @@ def words(**fields: Any) -> dict[str, Any]:
 
 
 def result(text: str = "ok", *, error: bool = False, **meta: Any) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": "t", "content": text}
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": "t", "content": text}
     block |= {"is_error": True} if error else {}
     return {"role": "user", "origin": "tool", "content": [block], "meta": meta}
 
@@ -58,7 +58,7 @@ def test_the_table(body: dict[str, Any], marks: dict[str, Any]) -> None:
     priorities = Priorities(Table())
     assert priorities.of(body) == marks
     assert priorities.priority_of(body, {}) == marks.get("priority", 50)
-    assert priorities.ttl_of(body, marks) == marks.get("ttl")
+    assert priorities.ttl_of(marks.get("priority", 50), {}) == marks.get("ttl")
 
 
 def test_the_table_is_in_settings() -> None:
@@ -71,8 +71,8 @@ def test_the_table_is_in_settings() -> None:
 def test_a_mark_goes_before_the_table() -> None:
     priorities = Priorities(Table())
     assert priorities.priority_of(words(), {"priority": 10}) == 10
-    assert priorities.ttl_of(words(), {"ttl": 3}) == 3
-    assert priorities.ttl_of(words(), {"priority": 0}) == 20
+    assert priorities.ttl_of(75, {"ttl": 3}) == 3
+    assert priorities.ttl_of(0, {"ttl": 3}) == 3
 
 
 async def test_a_context_marks_what_is_appended_and_leaves_marks_that_are_there(tmp_path: Path) -> None:

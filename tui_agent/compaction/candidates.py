@@ -163,14 +163,15 @@ class Candidates:
         body = context.record(message.id).body
         elided = {elision.block: elision for elision in context.elided(message.id)}
         marks = context.marks(message.id)
+        priority = priorities.priority_of(body, marks)
         blocks = _blocks_of(body) if elided else list(message.content)
         return _Seen(
             place,
             message,
             blocks,
             body,
-            priorities.priority_of(body, marks),
-            priorities.ttl_of(body, marks),
+            priority,
+            priorities.ttl_of(priority, marks),
             fixed=marks.get("pinned") is True or marks.get("compressible") is False,
             elided=elided,
             returned=context.brought_back(message.id),

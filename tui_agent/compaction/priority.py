@@ -51,12 +51,12 @@ class Priorities:
         marked = marks.get("priority")
         return marked if type(marked) is int else self._priority(body)
 
-    def ttl_of(self, body: Mapping[str, Any], marks: Mapping[str, Any]) -> int | None:
-        """After how many answers of the model it expires; None: never."""
+    def ttl_of(self, priority: int, marks: Mapping[str, Any]) -> int | None:
+        """After how many answers of the model what has this priority expires; None: never. A mark says it first."""
         marked = marks.get("ttl")
         if type(marked) is int:
             return marked
-        return self._table.trivial_steps if self.priority_of(body, marks) == TRIVIAL else None
+        return self._table.trivial_steps if priority == TRIVIAL else None
 
     @property
     def superseded(self) -> int:
