@@ -90,7 +90,7 @@ class Places(Copying):
             self.place()
             with self.app.batch_update():
                 self.panel.reopen()
-                self.panel.enter()
+                await self.panel.entered()
         else:
             from tui_agent.ui.inspector.panel import Panel  # not needed before the first frame
             from tui_agent.ui.inspector.tab import Around
@@ -120,7 +120,7 @@ class Places(Copying):
             self.place()
             with self.app.batch_update():  # one frame when all of it is there, not one for each part
                 await self.query_one("#body").mount(self.panel)
-                self.panel.enter()
+                await self.panel.entered()
 
     async def close_panel(self) -> None:
         """Close the inspector."""

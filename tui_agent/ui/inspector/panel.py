@@ -10,7 +10,9 @@ tell it what happened; only the tab that is shown looks.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from tui_agent.context import Context
 
 _KINDS = (Records, Checkpoints, Backups, TokenFigures, Events)
+_HEARD_S = 0.2
+"""Seconds after which nobody waits for a list to hear that it has the focus."""
 _FRAME = 2
 """Columns of its border and of the space beside it."""
 _SPREAD = 54
@@ -129,20 +133,29 @@ class Panel(Down):
         if at == self._at:
             self.enter()
             return
-        self.tab.display = False
-        self._at = at
-        if at in self._tabs:
-            self.tab.display = True
-            self.tab.again()
-        else:
-            await self.mount(self._made(at))
-        self._show_names()
-        self.enter()
+        with self.app.batch_update():  # one frame, with the focus
+            self.tab.display = False
+            self._at = at
+            if at in self._tabs:
+                self.tab.display = True
+                self.tab.again()
+            else:
+                await self.mount(self._made(at))
+            self._show_names()
+            await self.entered()
 
     def enter(self) -> None:
         """Give the list the focus."""
         self.screen.set_focus(self.tab.rows)
         self.post_message(self.KeysChanged())
+
+    async def entered(self) -> None:
+        """Give the list the focus, and wait until it has heard of it."""
+        self.enter()
+        heard = asyncio.Event()
+        self.tab.rows.call_later(heard.set)
+        with suppress(TimeoutError):  # it went away
+            await asyncio.wait_for(heard.wait(), _HEARD_S)
 
     async def action_turn(self, step: int) -> None:
         """Show the tab before or after."""
