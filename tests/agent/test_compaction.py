@@ -633,3 +633,33 @@ async def test_what_is_sent_after_a_compaction_is_announced_to_the_watch_of_the_
         await run.say("go on")
         await run.say("and on")
         assert not [n for n in run.all(events.Notice) if n.source == "cache"]
+
+
+async def test_taking_back_an_edit_of_the_summary_holds_nothing(tmp_path: Path) -> None:
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
+    ):
+        await talked(run, server)
+        server.script(Reply.text(SUMMARY))
+        await compacted(run)
+        await run.session.perform("summary", "Shorter.")
+        await run.session.perform("undo")
+        assert (await run.session.perform("summary")).text == SUMMARY.strip()
+        assert not run.session.shrinking.held
+        assert not run.all(events.CompactionHeld)
+
+
+async def test_what_a_summary_took_counts_among_the_costs(tmp_path: Path) -> None:
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
+    ):
+        await talked(run, server)
+        server.script(Reply.text(SUMMARY).using(input=500, output=60, cache_read=3000))
+        await compacted(run)
+        cost = await run.session.perform("cost")
+        assert cost.data == {
+            "requests": 1, "summaries": 1, "input": 500, "output": 60, "cache_read": 3000, "cache_write": 0,
+        }  # fmt: skip
+        assert "(1 of them for a summary)" in cost.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.agent.test_compaction import SUMMARY
@@ -49,3 +50,12 @@ def test_what_cannot_be_compacted_is_refused_and_stays_as_it_is(
     write(elsewhere, [{"role": "user", "content": "hi", "id": "U"}])
     done = run("context", "compact", "--path", str(elsewhere))
     assert (done.code, "--resume" in done.err) == (1, True)
+
+
+def test_the_hook_after_it_has_run_when_the_command_ends(run: Inside, shop: Path, home: Path) -> None:
+    (home / "config").mkdir(mode=0o700)
+    (home / "config" / "settings.toml").write_text('[hooks]\npost_compact = "sleep 0.3; cat > told.json"\n')
+    session(shop, *LONG)
+    assert run("context", "compact", "--strategy", "extractive").code == 0
+    told = json.loads((shop / "told.json").read_text())
+    assert (told["hook"], told["trigger"], told["backup"]) == ("post_compact", "manual", "context_1.jsonl")

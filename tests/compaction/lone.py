@@ -60,7 +60,7 @@ def _around(model: Model, strategy: Compaction, keys: Keys) -> Around:
     async def settled() -> None:
         """Nobody has to be told."""
 
-    def spawn(work: Coroutine[Any, Any, None], name: str) -> object:
+    def spawn(work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         return asyncio.create_task(work, name=name)
 
     def asked(emit: Emit) -> Model:

@@ -252,11 +252,12 @@ class Session(Showing):
         """What is sent next does not extend what was sent last, and is meant not to."""
         self._replies.watch.announce()
 
-    def beside(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def beside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run something beside the turns, under a name; `close` stops it. What it raises becomes a notice."""
         task = asyncio.create_task(work, name=name)
         self._beside.add(task)
         task.add_done_callback(self._finished)
+        return task
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._beside.discard(task)

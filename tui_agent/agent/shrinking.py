@@ -66,7 +66,7 @@ class Shrinking:
         attended: bool,
         is_busy: Callable[[], bool],
         wake: Callable[[], None],
-        spawn: Callable[[Coroutine[Any, Any, None], str], object],
+        spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]],
         on_compacted: Sequence[Callable[[], object]] = (),
     ) -> None:
         self._context = context

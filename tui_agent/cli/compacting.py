@@ -59,6 +59,7 @@ async def _compacted(session: Session, options: argparse.Namespace, heard: list[
     heard.clear()
     session.shrinking.want(Wanted("manual", options.instruction, strategy=options.strategy))
     await session.until_idle()
+    await session.shrinking.compactor.until_told()
     for event in heard:
         if isinstance(event, Notice) and not options.json:
             complain(event.text)

@@ -164,6 +164,7 @@ class _Run:
             await session.cancel()
             raise
         await session.until_idle()
+        await session.shrinking.compactor.until_told()
         while not self._heard.empty():
             late = self._heard.get_nowait()
             if late is not None:

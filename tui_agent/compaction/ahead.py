@@ -25,7 +25,7 @@ class Ahead:
         self,
         context: Context,
         make: Callable[[], Awaitable[Made | None]],
-        spawn: Callable[[Coroutine[Any, Any, None], str], object],
+        spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]],
         emit: Emit,
     ) -> None:
         self._context = context

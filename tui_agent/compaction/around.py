@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -40,5 +41,5 @@ class Around(Struct, frozen=True):
     fresh: Callable[[], Awaitable[Fresh]]
     price: Callable[[], Price | None]
     settled: Callable[[], Awaitable[None]]
-    spawn: Callable[[Coroutine[Any, Any, None], str], object]
+    spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
     ask: Callable[[Question], Awaitable[Answer]] | None = None

@@ -49,8 +49,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LEAST_GAIN = 0.05
-"""A run that takes less than this part of the weight away is fruitless."""
+_LEAST_GAIN = 0.1
+"""A run that nobody asked for and that frees less than this part of the limit is fruitless: the next would be due at
+once."""
 _WITHOUT_MODEL = "extractive"
 
 
@@ -84,6 +85,8 @@ class Compactor:
         """What is done now, in words."""
         self.cancelled_by = "cancelled"
         """The word under which the next cancellation is told: cancelled or superseded."""
+        self._told: asyncio.Task[None] | None = None
+        """The hook after a compaction."""
         self.fruitless = 0
         """How many runs in a row failed or gained next to nothing."""
 
@@ -268,8 +271,8 @@ class Compactor:
     ) -> None:
         head, after = backup.figures, self._context.weigh().total
         limit = self._around.policy().limit(wanted.window or self._around.window())
-        gained = before - after > _LEAST_GAIN * before and after < limit
-        self.fruitless = 0 if gained else self.fruitless + 1
+        gained = after < limit and before - after >= _LEAST_GAIN * limit
+        self.fruitless = 0 if gained or wanted.trigger == "manual" else self.fruitless + 1
         for told in self.on_compacted:
             try:
                 told()
@@ -300,7 +303,12 @@ class Compactor:
             self._emit(Notice(text, "info", "compaction"))
         hooks = self._around.hooks()
         if hooks.has("post_compact"):
-            self._around.spawn(self._after(hooks, completed), "post_compact hook")
+            self._told = self._around.spawn(self._after(hooks, completed), "post_compact hook")
+
+    async def until_told(self) -> None:
+        """Wait until the hook after the newest compaction has ended."""
+        if self._told is not None:
+            await asyncio.wait([self._told])
 
     async def _after(self, hooks: Hooks, completed: CompactionCompleted) -> None:
         figures = {

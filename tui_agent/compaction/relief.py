@@ -66,7 +66,7 @@ class Relief:
     def held(self) -> bool:
         """True while nothing is compacted unasked, because a person took a compaction back."""
         head = self._context.head
-        return head is not None and head.op == "undo" and head.figures.get("undid") in ("compaction", "edit")
+        return head is not None and head.op == "undo" and head.figures.get("undid") == "compaction"
 
     def tell_held(self) -> None:
         """Say whether it is held, if that has changed."""

@@ -85,20 +85,36 @@ async def unarchive(session: Session) -> Outcome:
 
 async def cost(session: Session) -> Outcome:
     """Add up the tokens of every request this history shows"""
+    compactions = [head.figures for head in session.context.heads if head.op == "compaction"]
+    summaries = [figures for figures in compactions if _count(figures.get("output"))]
     sums = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
     requests = 0
     for usage in session.context.usages():
+        if usage.get("exact") is False:
+            continue  # an estimate, of no request
         requests += 1
         for key in sums:
-            value = usage.get(key)
-            sums[key] += value if isinstance(value, int) else 0
+            sums[key] += _count(usage.get(key))
+    for figures in summaries:
+        requests += 1
+        for key in ("output", "cache_read"):
+            sums[key] += _count(figures.get(key))
+        sums["input"] += max(0, _count(figures.get("input")) - _count(figures.get("cache_read")))
     total_input = sums["input"] + sums["cache_read"] + sums["cache_write"]
     hit = 100 * sums["cache_read"] / total_input if total_input else 0
     return Outcome(
-        f"{requests} requests: {total_input:,} tokens in ({hit:.0f} % read from the cache, "
+        f"{requests} requests{_among(len(summaries))}: {total_input:,} tokens in ({hit:.0f} % read from the cache, "
         f"{sums['cache_write']:,} written to it), {sums['output']:,} out",
-        {"requests": requests, **sums},
+        {"requests": requests, "summaries": len(summaries), **sums},
     )
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _among(summaries: int) -> str:
+    return f" ({summaries} of them for {'a summary' if summaries == 1 else 'summaries'})" if summaries else ""
 
 
 async def export(session: Session, *file: str) -> Outcome:
