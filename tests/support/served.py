@@ -49,6 +49,8 @@ def served(home: Path, more: str = "") -> Iterator[Served]:
         (home / "config" / "settings.toml").write_text(
             f'{more}\n[profiles.scripted]\nmodel = "scripted-1"\nbase_url = "{server.url}"\nauth = "none"\n'
             "context_window = 200_000\nmax_output_tokens = 4_096\n"
+            # A script says what is asked; a summary that is prepared unasked would take an answer out of it.
+            '[profiles.scripted.compaction]\nahead = "off"\n'
         )
         yield server
     finally:
