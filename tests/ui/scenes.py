@@ -12,14 +12,17 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from msgspec.structs import replace
 from textual.widgets import Input
 
 from tests.cli import command
 from tests.ui.fake import FakeSession, Todo, conversation
 from tests.ui.stage import Stage
 from tui_agent import events as said
+from tui_agent.context import Elision
 from tui_agent.llm.connect import Offered
 from tui_agent.messages.blocks import text_block, tool_result
 from tui_agent.sessions.folder import SessionFolder
@@ -348,6 +351,152 @@ async def _letters(made: Stage) -> None:
     await made.press("ctrl+x")
 
 
+# --- the context made smaller
+
+
+_STARTED = said.CompactionStarted("auto", "summary", 19_938, "estimated", 200_000, 19_000)
+_SUMMARY = """## Goal and current request
+
+Add a `--json` flag to the report command, and say so in the README.
+
+## Done
+
+- `report.py` prints its rows as JSON
+
+## In progress
+
+The tests of the new flag.
+"""
+_COMPACTED = said.CompactionCompleted(
+    trigger="auto",
+    strategy="summary",
+    before=150_212,
+    after=41_300,
+    seconds=12.4,
+    backup="context_3.jsonl",
+    summary="s1",
+    text=_SUMMARY,
+    replaced=34,
+    kept=("your last 2 requests", "1 pinned message", "the call that is open"),
+    input=149_800,
+    output=1_204,
+    cache_read=140_000,
+    cost=0.043,
+)
+
+
+@_scene("compacting", "compacting 0 s", "summarising (2 of 5)", "waits, when the summary is there", "stop")
+async def _compacting(made: Stage) -> None:
+    made.session.busy = True
+    made.session.emit(_STARTED, said.CompactionStage("summarising (2 of 5)"))
+    made.session.emit(said.QueueChanged((said.QueuedPrompt("p1", "then write the tests"),)))
+    await made.type("and mention it")
+
+
+@_scene("compacted", "73% less", "word for word", "[u] undo", "[k] keep more", "Tab or click to answer")
+async def _compacted(made: Stage) -> None:
+    made.session.emit(_STARTED, _COMPACTED)
+    await made.until(lambda: "[k] keep more" in made.text)
+
+
+@_scene("compacted_doubts", "the log says otherwise", "[u] undo", "k keep more")
+async def _compacted_doubts(made: Stage) -> None:
+    doubts = ("it says that all tests pass; `pnpm test` ended with exit code 1",)
+    made.session.emit(_STARTED, replace(_COMPACTED, doubts=doubts, lost=2))
+    await made.until(lambda: "[k] keep more" in made.text)
+    await made.press("tab")
+    await made.until(lambda: made.chat.transcript.result is not None)
+
+
+@_scene("compacted_open", "Goal and current request", "[u] undo")
+async def _compacted_open(made: Stage) -> None:
+    await _compacted(made)
+    await made.press("tab")
+    await made.until(lambda: made.chat.transcript.result is not None)
+    await made.press("enter")
+    await made.until(lambda: "Goal and current request" in made.text)
+
+
+@_scene("compacted_undo", "undo the compaction?", "with what was said since", "1 turn was said since")
+async def _compacted_undo(made: Stage) -> None:
+    session = made.session
+    session.context.heads = [
+        SimpleNamespace(index=len(session.context.records) - 1, op="compaction", figures={})
+    ]
+    session.context.can_undo = True
+    session.emit(_STARTED, _COMPACTED)
+    session.context.mark_turn("and now the tests")
+    session.context.say("user", text_block("and now the tests"))
+    await made.press("ctrl+x", "u")
+    await made.until(lambda: made.chat.dock.has_keys)
+
+
+@_scene("compaction_failed", "Compaction failed after 31 s", "(/model)", "ready")
+async def _compaction_failed(made: Stage) -> None:
+    ways = ("choose another model (/model)", "try again (/compact)")
+    made.session.emit(_STARTED, said.CompactionFailed("auto", "summary", "overloaded", 31.0, ways))
+
+
+@_scene("compaction_blocked", "Not compacted: not before the tests are green", "(/settings)")
+async def _compaction_blocked(made: Stage) -> None:
+    made.session.emit(_STARTED, said.CompactionSkipped("auto", "hook", "not before the tests are green"))
+
+
+@_scene("compaction_held", "auto-compaction held: /compact", "Nothing is compacted by itself now")
+async def _compaction_held(made: Stage) -> None:
+    made.session.emit(said.CompactionHeld(True))
+
+
+@_scene("shortened", "shortened  2 old items", "bash pnpm test, 9,120 characters", "[b] bring back")
+async def _shortened(made: Stage) -> None:
+    items = ("read_file src/report.py, 2,061 characters", "bash pnpm test, 9,120 characters")
+    why = "frees 20,900 of 101,000 tokens; a summary would be due in about 5 requests"
+    made.session.emit(said.MicroCompacted("e9", items, 101_000, 80_100, why))
+    await made.until(lambda: "shortened" in made.text)
+    made.chat.set_focus(made.chat.transcript)
+    await made.settle()
+    await made.press("enter")
+    await made.until(lambda: "[b] bring back" in made.text)
+
+
+def _summarised(session: FakeSession) -> None:
+    context = session.context
+    conversation(context)
+    kept, context.history = context.history, []
+    context.say("user", text_block(_SUMMARY), origin="summary", id="s1")
+    context.history += kept
+    figures = {"summary": "s1", "tokens": 150_212, "after": 41_300, "replaced": 34, "seconds": 12.4}
+    context.heads = [
+        SimpleNamespace(
+            index=len(context.records) - 1, op="compaction", backup="context_3.jsonl", at="", figures=figures
+        )
+    ]
+
+
+@_scene("resumed_summary", "summary of what came before  ~150,212 -> ~41,300", fill=_summarised)
+async def _resumed_summary(made: Stage) -> None:
+    await made.press("ctrl+home")
+
+
+@_scene("review", "about 41,300 tokens with this summary?", "Doubtful: it says", "[a] accept", "[r] discard", "more lines below")
+async def _review(made: Stage) -> None:
+    body = "It stands for 34 messages of 120,300 tokens.\nDoubtful: it says that all tests pass."
+    title = "Compact from 150,212 to about 41,300 tokens with this summary?"
+    question = said.Question("q1", "review", title, body, editable=_SUMMARY)
+    made.session.emit(_STARTED, said.CompactionStage("waiting for your review"), said.Asked(question))
+    await made.until(lambda: made.chat.dock.has_keys)
+
+
+@_scene("review_edit", "as edited by you", "[a] accept")
+async def _review_edit(made: Stage) -> None:
+    await _review(made)
+    await made.press("e")
+    await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes)
+    await made.type("Tests first.")
+    await made.press("enter")
+    await made.until(lambda: "as edited by you" in made.text)
+
+
 # --- cards
 
 
@@ -457,6 +606,29 @@ async def _record_open(made: Stage) -> None:
     await made.until(lambda: "as it reads" in made.text)
 
 
+def _picked(session: FakeSession) -> None:
+    context = session.context
+    conversation(context, 3)
+    messages = [record.id for record in context.records if not record.role.startswith("_")]
+    context._marks[messages[-1]] = {"pinned": True, "priority": 75}
+    context._elided[messages[-2]] = [
+        Elision("e1", 0, 0, "[truncated: read_file result, 2061 chars]", "auto", "micro")
+    ]
+    context._elided[messages[-3]] = [Elision("e2", 0, None, None, "user", "drop")]
+
+
+@_scene("records_picked", "pinned", "shortened", "dropped", "unpin", fill=_picked)
+async def _records_picked(made: Stage) -> None:
+    await _inspect(made)
+
+
+@_scene("record_shortened", "by itself:", "bring back", fill=_picked)
+async def _record_shortened(made: Stage) -> None:
+    await _inspect(made)
+    await made.press("up", "enter")
+    await made.until(lambda: "by itself:" in made.text)
+
+
 @_scene("records_filtered", "json flag", "filter", fill=_damaged)
 async def _records_filtered(made: Stage) -> None:
     await _inspect(made)
@@ -496,6 +668,22 @@ async def _backup_open(made: Stage) -> None:
 async def _tokens(made: Stage) -> None:
     await _inspect(made, 3)
     await made.until(lambda: "what fills it" in made.text)
+
+
+def _saved(session: FakeSession) -> None:
+    _summarised(session)
+    session.context.heads[-1].index = 1
+    session.context.heads[-1].figures |= {"input": 149_800, "output": 1_204, "cache_read": 140_000}
+    session.context.line({"role": "_elide", "id": "e1", "before": 90_000, "after": 70_000, "items": []})
+
+
+@_scene("tokens_saved", "what makes room next", "shortening", "summary", fill=_saved)
+async def _tokens_saved(made: Stage) -> None:
+    await _inspect(made, 3)
+    await made.until(lambda: "what fills it" in made.text)
+    assert made.chat.panel is not None
+    rows = made.chat.panel.tab.rows
+    rows.move(0)
 
 
 _TRACE = (

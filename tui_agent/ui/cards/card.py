@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _MOST_LINE_ROWS = 6
 """Rows of the reply line."""
+_TITLE = 64
+"""Cells of a title."""
 _FRAME = 2
 """Rows of the border."""
 
@@ -180,7 +182,7 @@ class Card(Vertical, can_focus=True):
         # Content, because a title given as a string is read as markup
         at, count = self.position
         place = f"answer {at} of {count}" if count > 1 else "answer"
-        self.border_title = Content(literal.one_line(self.question.title, 50))
+        self.border_title = Content(literal.one_line(self.question.title, _TITLE))
         self.border_subtitle = Content(place if self.has_focus_within else f"{place} - Tab to answer")
 
     def _choice_parts(self) -> list[Content]:

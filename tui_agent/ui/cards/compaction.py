@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tui_agent.ui.transcript.entries import Result
 
 _DISCARD = "r"
+_DOUBTFUL = "Doubtful:"
+"""Begins what the log says otherwise, in the words of the question."""
 _BODY_ROWS = 4
 """Rows of a summary that facts leave free."""
 
@@ -55,9 +57,10 @@ class ReviewCard(Card):
             parts.append(Content.styled("as edited by you", "$text-warning"))
         if self.unread:
             parts.append(Content.styled(f"{self.unread:,} more lines below: Space or Down", "$text-muted"))
-        if self.question.body:
-            parts.append(Content.styled(literal.one_line(self.question.body, 200), "$text-muted"))
-        return parts
+        for line in filter(None, self.question.body.split("\n")):
+            style = "bold $text-error" if line.startswith(_DOUBTFUL) else "$text-muted"
+            parts.append(Content.styled(literal.one_line(line, 200), style))
+        return sorted(parts, key=lambda part: not part.plain.startswith(_DOUBTFUL))
 
     def choices(self) -> Sequence[Choice]:
         return [Choice("a", "accept"), Choice("e", "edit"), Choice(_DISCARD, "discard")]
