@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from tests.compaction.stories import spoken
 from tests.support.engine import Run, scripted_settings
 from tests.support.server import Reply, ScriptedServer
-from tui_agent.compaction.instructions import OPENING
+from tui_agent.compaction.instructions import OPENING, REFUSAL
 from tui_agent.compaction.sections import DONE, FILES, GOAL, composed
 from tui_agent.compaction.strategy import Compaction
 from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped
+from tui_agent.messages.tokens import Estimator
 from tui_agent.settings.schema import Compaction as Keys
 from tui_agent.settings.schema import Settings
 
@@ -62,16 +64,29 @@ def is_compaction(body: dict[str, Any]) -> bool:
     return OPENING in str(body["messages"][-1])
 
 
-def answering(
-    summary: Reply | Callable[[dict[str, Any]], Reply], other: Reply | Callable[[dict[str, Any]], Reply]
-) -> Callable[[dict[str, Any]], Reply]:
-    """A step that answers requests for a summary in one way and all others in another."""
+class Windowed:
+    """A server's step: a model with a window of so many tokens, which counts exactly and refuses what is larger.
 
-    def step(body: dict[str, Any]) -> Reply:
-        chosen = summary if is_compaction(body) else other
-        return chosen if isinstance(chosen, Reply) else chosen(body)
+    `summary` is what it answers when it is asked for one (and when its calls meanwhile are refused), `work` anything
+    else. `summaries` counts the former, `refused` what was too large.
+    """
 
-    return step
+    def __init__(self, window: int, summary: Reply, work: Callable[[dict[str, Any]], Reply]) -> None:
+        self._window, self._summary, self._work = window, summary, work
+        self._count = Estimator("scripted-1").count
+        self.summaries = 0
+        self.refused = 0
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        size = self._count(spoken(body)) + self._count(json.dumps(body.get("tools", [])))
+        if size > self._window:
+            self.refused += 1
+            return Reply.overflow(tokens=size, window=self._window)
+        reply = self._work(body)
+        if is_compaction(body) or REFUSAL in str(body["messages"][-1]):
+            self.summaries += 1
+            reply = self._summary
+        return reply.using(input=size, output=1 + self._count(spoken(list(reply.content))))
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -100,9 +115,3 @@ def offer(monkeypatch: Any, *strategies: Compaction) -> None:
         return [Point(strategy) for strategy in strategies]
 
     monkeypatch.setattr("tui_agent.compaction.registry.entry_points", points)
-
-
-async def idle(run: Run) -> None:
-    """Wait until nothing runs in the session."""
-    async with asyncio.timeout(20):
-        await run.session.until_idle()

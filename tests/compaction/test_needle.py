@@ -6,7 +6,6 @@ is looked at; the server itself refuses what is larger than its window.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,14 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.running import SUMMARY, compacted, compacting, is_compaction
+from tests.compaction.running import SUMMARY, Windowed, compacted, compacting, is_compaction
 from tests.compaction.stories import spoken
 from tests.compaction.test_failures import OTHER
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
-from tui_agent.compaction.instructions import REFUSAL
 from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped, MicroCompacted
-from tui_agent.messages.tokens import Estimator
 
 WINDOW = 20_000
 LIES = """\
@@ -71,30 +68,14 @@ FAILING = "false --because merlin"
 CHANGED = "notes/avocet.md"
 
 
-class Refusing:
-    """A server's step: a model with a window of so many tokens, whose summaries are an enemy's."""
-
-    def __init__(self, enemy: Reply, window: int, work: Callable[[], Reply]) -> None:
-        self._enemy, self._window, self._work = enemy, window, work
-        self._count = Estimator("scripted-1").count
-        self.summaries = 0
-
-    def __call__(self, body: dict[str, Any]) -> Reply:
-        size = self._count(spoken(body)) + self._count(json.dumps(body.get("tools", [])))
-        if size > self._window:
-            return Reply.overflow(tokens=size, window=self._window)
-        if is_compaction(body) or REFUSAL in str(body["messages"][-1]):
-            self.summaries += 1
-            return self._enemy
-        return self._work()
-
-
 @asynccontextmanager
 async def hunted(
     tmp_path: Path, enemy: Reply, **keys: Any
-) -> AsyncIterator[tuple[Run, ScriptedServer, Refusing]]:
+) -> AsyncIterator[tuple[Run, ScriptedServer, Windowed]]:
     """A session with everything that must not be lost near its beginning."""
-    step = Refusing(enemy, WINDOW, lambda: Reply.text("the parser of alpha.py goes on"))
+    step = Windowed(
+        WINDOW, enemy, lambda body: Reply.text("the parser of alpha.py reads each line of it. " * 120)
+    )
     settings_of = {"window": WINDOW, "fallback": "extractive", **keys}
     async with (
         ScriptedServer() as server,
@@ -122,14 +103,12 @@ async def hunted(
 NEEDLES = (RULE, CORRECTION, PINNED, FIXED, TODO, FAILING, CHANGED)
 
 
-async def talk_until(run: Run, enough: Callable[[], bool], most: int = 40) -> None:
-    """Turns with long words until it is enough."""
+async def talk_until(run: Run, enough: Callable[[], bool], most: int = 60) -> None:
+    """Turns with long answers until it is enough."""
     for number in range(most):
         if enough():
             return
-        ended = await run.say(
-            f"and part {number} of the parser in alpha.py: " + "reads each line of it " * 90
-        )
+        ended = await run.say(f"and part {number} of the parser in alpha.py")
         assert ended.reason == "end_turn", ended
     pytest.fail("it never came to that")
 
@@ -219,7 +198,9 @@ GIANT = [
 async def test_one_result_of_3_mb_ends_in_a_request_that_fits(
     tmp_path: Path, turns: int, behind: int, keys: dict[str, Any]
 ) -> None:
-    step = Refusing(Reply.text(SUMMARY), 200_000, lambda: Reply.text("the parser of alpha.py goes on " * 20))
+    step = Windowed(
+        200_000, Reply.text(SUMMARY), lambda body: Reply.text("the parser of alpha.py goes on " * 20)
+    )
     async with (
         ScriptedServer() as server,
         engine(tmp_path, server, settings=compacting(server, **keys), allow=["bash"]) as run,

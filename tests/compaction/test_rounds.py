@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from tests.compaction.logs import Said, begun, ids
 from tests.compaction.lone import Alone
+from tests.compaction.running import SUMMARY, Windowed, compacting
 from tests.compaction.stories import FACT, Fact, Scripted, Story, quoting, spoken
 from tests.context.compare import check
+from tests.support.engine import engine
+from tests.support.server import Reply, ScriptedServer
+from tui_agent.agent.replies import requests
 from tui_agent.compaction.ledger import MAX_BYTES
 from tui_agent.compaction.making import Wanted
 from tui_agent.compaction.strategy import Compaction
 from tui_agent.compaction.summary import Summary
 from tui_agent.context import Context
-from tui_agent.events import CompactionCompleted
+from tui_agent.events import CompactionCompleted, CompactionFailed, Notice
 from tui_agent.settings.schema import Compaction as Keys
 
 WINDOW = 20_000
@@ -143,3 +148,50 @@ async def test_a_restart_in_the_middle_changes_nothing(tmp_path: Path) -> None:
         assert await broken.context.restore()
     assert FACT.findall(text_of(broken.context)) == straight
     await broken.context.close()
+
+
+async def soaked(workspace: Path, turns: int) -> int:
+    """A session of so many turns in a small window; returns how many summaries it took.
+
+    No request is ever too large, none breaks the provider's cache without a word, and the log is as a fresh process
+    finds it.
+    """
+    window, answers = 12_000, itertools.count()
+
+    def work(body: dict[str, Any]) -> Reply:
+        number = next(answers)
+        if number % 3 == 2:
+            return Reply.text(f"alpha.py, part {number}: the parser reads each line of the file. " * 8)
+        command = {"command": f"seq {number} {number + 300}; exit {int(number % 7 == 0)}"}
+        return Reply.tools(
+            *[("bash", command)] * (1 + number % 2), text="let me look at the parser in alpha.py"
+        )
+
+    step = Windowed(window, Reply.text(SUMMARY), work)
+    async with (
+        ScriptedServer() as server,
+        engine(workspace, server, settings=compacting(server, window=window), allow=["bash"]) as run,
+    ):
+        server.always(step)
+        for number in range(turns):
+            ended = await run.say(
+                f"go on with the parser in alpha.py, part {number} " + "as said before " * 10
+            )
+            assert ended.reason == "end_turn", ended
+        assert step.refused == 0
+        assert [event.text for event in run.all(Notice) if event.source == "cache"] == []
+        assert not run.all(CompactionFailed)
+        assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
+        assert run.context.weigh().total < window
+        assert "exit code" in str(run.context.state["ledger"]) or run.context.state["ledger"]["failures"]
+        await check(run.context)
+    return step.summaries
+
+
+async def test_a_session_compacts_by_itself_again_and_again(tmp_path: Path) -> None:
+    assert await soaked(tmp_path, 30) >= 3
+
+
+@pytest.mark.slow
+async def test_a_long_session_compacts_by_itself_again_and_again(tmp_path: Path) -> None:
+    assert await soaked(tmp_path, 400) >= 30
