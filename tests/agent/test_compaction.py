@@ -151,6 +151,12 @@ async def test_every_request_of_a_compacted_session_can_be_built_again_from_its_
         async with engine(tmp_path, server, settings=settings(server, window=20_000)) as run:
             await filled(run, lambda: len(run.all(CompactionCompleted)) >= 3)
             await run.say("one more")
+            await run.session.perform("summary", "The parser of alpha.py.")
+            await run.say("after the edit")
+            await run.session.perform("undo", "later")
+            await run.say("with all of it back")
+            await run.session.perform("revert", str(run.session.timeline.turns()[-3].id))
+            await run.say("from there on")
             folder = run.session.folder.path
         stored: set[str] = set()
         for path in sorted(folder.glob("context*.jsonl")):
@@ -663,3 +669,34 @@ async def test_what_a_summary_took_counts_among_the_costs(tmp_path: Path) -> Non
             "requests": 1, "summaries": 1, "input": 500, "output": 60, "cache_read": 3000, "cache_write": 0,
         }  # fmt: skip
         assert "(1 of them for a summary)" in cost.text
+
+
+async def test_closing_the_session_gives_up_what_is_summarised_or_prepared(tmp_path: Path) -> None:
+    for ahead in ("off", "on"):
+        hold = Hold()
+        workspace = tmp_path / ahead
+        workspace.mkdir()
+        async with ScriptedServer() as server:
+            server.always(answering(Reply.text(SUMMARY).holding(hold)))
+            chosen = settings(server, window=20_000, ahead=ahead)
+            async with engine(workspace, server, settings=chosen) as run:
+                if ahead == "on":
+                    await filled(run, hold.reached.is_set)
+                else:
+                    await filled(run, lambda: len(run.context.history) > 8)
+                    await run.session.perform("compact")
+                    await hold.reached.wait()
+                path = run.context.path
+                before = path.read_bytes()
+            assert path.read_bytes() == before
+            assert sorted(p.name for p in path.parent.glob("context*")) == ["context.jsonl"]
+
+
+async def test_with_the_strategy_none_it_is_said_once_that_nothing_is_summarised(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        server.always(answering(size=150))
+        chosen = settings(server, window=20_000, strategy="none")
+        async with engine(tmp_path, server, settings=chosen) as run:
+            await filled(run, lambda: run.context.weigh().total > 17_000)
+            assert [skipped.reason for skipped in run.all(CompactionSkipped)] == ["off"]
+            assert not run.all(events.CompactionStarted)

@@ -98,6 +98,8 @@ class Relief:
             return bool(freed)
         if not summaries:
             return bool(freed)
+        if policy.settings.strategy == "none":
+            return self._leave("full", "off", "compaction.strategy is none in settings") or bool(freed)
         if self._compactor.fruitless >= FRUITLESS:
             return self._leave("full", "no_progress", _NO_PROGRESS) or bool(freed)
         if self._is_tried(total):
