@@ -700,3 +700,29 @@ async def test_with_the_strategy_none_it_is_said_once_that_nothing_is_summarised
             await filled(run, lambda: run.context.weigh().total > 17_000)
             assert [skipped.reason for skipped in run.all(CompactionSkipped)] == ["off"]
             assert not run.all(events.CompactionStarted)
+
+
+async def test_what_is_stopped_at_any_moment_is_in_force_or_not_and_told_once(tmp_path: Path) -> None:
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, settings=settings(server, strategy="extractive"), allow=["bash"]) as run,
+    ):
+        await talked(run, server, turns=3, size=200)
+        outcomes = set()
+        for turns in (*range(0, 40, 5), *range(100, 3000, 150)):
+            heard, generation = len(run.heard), run.context.generation
+            await run.session.perform("compact")
+            await run.until(events.CompactionStage, lambda stage: "in force" in stage.stage)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await run.session.cancel()
+            ends = [event for event in run.heard[heard:] if isinstance(event, _ENDS)]
+            rotated = [event for event in run.heard[heard:] if isinstance(event, events.Rotated)]
+            done = run.context.generation != generation
+            assert [type(end) for end in ends] == [CompactionCompleted if done else CompactionSkipped]
+            assert len(rotated) == done
+            outcomes.add(done)
+            if done:
+                await run.session.perform("undo")
+        assert outcomes == {True, False}
+        await check(run.context)

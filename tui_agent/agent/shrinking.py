@@ -7,6 +7,7 @@ queue as they do behind a turn. Commands of a person's own and marks go on; they
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
@@ -201,10 +202,9 @@ class Shrinking:
     # --- how it works ------------------------------------------------------------------------------------------------
 
     async def _run(self, wanted: Wanted) -> bool:
-        try:
+        with contextlib.suppress(ProviderError):
+            # a strategy that asks the model will say it; one that asks none needs none
             await self._replies.prepare()
-        except ProviderError:
-            pass  # a strategy that asks the model will say it; one that asks none needs none
         self._running = asyncio.create_task(self.compactor.compact(wanted), name="compaction")
         try:
             return await self._running

@@ -85,6 +85,8 @@ class Compactor:
         """What is done now, in words."""
         self.cancelled_by = "cancelled"
         """The word under which the next cancellation is told: cancelled or superseded."""
+        self._in_force = False
+        """True once the running one can be stopped no more."""
         self._told: asyncio.Task[None] | None = None
         """The hook after a compaction."""
         self.fruitless = 0
@@ -93,7 +95,7 @@ class Compactor:
     async def compact(self, wanted: Wanted) -> bool:
         """Compact; True if a summary is in force. Tells what happens, and why nothing did."""
         started, name = self._clock(), wanted.strategy or self._around.policy().settings.strategy
-        self.busy, self.cancelled_by = True, "cancelled"
+        self.busy, self._in_force, self.cancelled_by = True, False, "cancelled"
         if wanted.trigger == "manual":
             self.fruitless = 0
         try:
@@ -101,7 +103,8 @@ class Compactor:
         except Skipped as skipped:
             self._emit(CompactionSkipped(wanted.trigger, skipped.reason, str(skipped)))
         except asyncio.CancelledError:
-            self._emit(CompactionSkipped(wanted.trigger, self.cancelled_by, _STOPPED[self.cancelled_by]))
+            if not self._in_force:
+                self._emit(CompactionSkipped(wanted.trigger, self.cancelled_by, _STOPPED[self.cancelled_by]))
             raise
         except (CompactionFailed, ProviderError, ContextError) as error:
             self.fruitless += 1
@@ -211,9 +214,10 @@ class Compactor:
             found = replace(found, look=await asyncio.to_thread(renewed, self._context, found.look))
             before = self._context.weigh().total
             backup, cancelled = await self._rewritten(found, wanted, started, fresh)
-        await self._tell(found, wanted, backup, before, started, fresh)
-        if cancelled is not None:
-            raise cancelled
+        self._in_force = True
+        _, later = await _to_its_end(self._tell(found, wanted, backup, before, started, fresh))
+        if (stopped := later or cancelled) is not None:
+            raise stopped
 
     async def _rewritten(
         self, found: Made, wanted: Wanted, started: float, fresh: Fresh
