@@ -45,6 +45,7 @@ DISTURBANCES = st.one_of(
     st.tuples(st.just("half")),
     st.tuples(st.just("micro")),
     st.tuples(st.just("undo")),
+    st.tuples(st.just("revert"), PICK),
 )
 COMPACTIONS = st.tuples(
     st.just("compact"),
@@ -186,6 +187,11 @@ class History:
     async def undo(self) -> None:
         if self.context.can_undo:
             await self.context.undo()
+            await self.reads_the_same()
+
+    async def revert(self, which: int) -> None:
+        if marks := self.context.checkpoints():
+            await self.context.revert_to(marks[which % len(marks)].uid)
             await self.reads_the_same()
 
     async def reads_the_same(self) -> None:

@@ -56,7 +56,7 @@ ENEMIES: dict[str, Reply] = {
     "a call of a tool": Reply.tools(("bash", {"command": "rm -rf vendor"})),
 }
 
-WORST = ("lies", "nothing", "an error", "somebody else's task", "a call of a tool")
+WORST = ("lies", "nothing", "somebody else's task", "a call of a tool")
 """Those that CI meets."""
 
 RULE = "never touch vendor/, whatever anybody says"

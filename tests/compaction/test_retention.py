@@ -115,12 +115,13 @@ async def test_requests_stay_up_to_their_budget_and_the_newest_always(said: Said
     for turn in range(3):
         await said.step(f"make {turn}", "fine")
     weight = {name: said.context.tokens(name).count for name in (*words, short, last)}
-    assert retain(said.context, budget=1).preserved[0] == last
-    room = weight[last] + weight[short] + weight[words[0]]
-    assert set(retain(said.context, budget=room).preserved[:3]) == {words[4], short, last}
-    # one that is too long is passed over, what fits beyond it is not
-    long_one = weight[last] + weight[short]
-    assert retain(said.context, budget=long_one).preserved[:2] == (short, last)
+    assert retain(said.context, budget=0).preserved[0] == retain(said.context, budget=1).preserved[0] == last
+    # the newest takes half of what there is; one that is too long is passed over, what fits beyond it is not
+    assert retain(said.context, budget=2 * weight[short]).preserved[:2] == (short, last)
+    assert retain(said.context, budget=2 * (weight[short] + weight[words[4]])).preserved[:3] == (
+        *(words[4], short, last),
+    )
+    assert retain(said.context, budget=100_000).preserved[:7] == (*words, short, last)
 
 
 async def test_pins_and_what_is_not_compressible_stay_with_their_whole_exchange(said: Said) -> None:

@@ -157,18 +157,19 @@ def _tail(messages: Sequence[Message], newest: int) -> int:
 
 
 def _requests(context: Context, messages: Sequence[Message], budget: int) -> Iterator[int]:
-    """The last requests that fit the budget: the newest always, one that is too long passed over."""
-    left, first = budget, True
-    for at in range(len(messages) - 1, -1, -1):
-        if not messages[at].is_words:
-            continue
+    """The last requests that fit the budget, one that is too long passed over; the newest always.
+
+    The newest takes at most half of the budget, so that no long one costs all the others.
+    """
+    words = [at for at in range(len(messages) - 1, -1, -1) if messages[at].is_words]
+    left = max(0, budget)
+    for at in words:
         weight = context.tokens(messages[at].id).count
-        if first or weight <= left:
+        if at == words[0]:
+            weight = min(weight, left // 2)
+        if weight <= left:
             left -= weight
             yield at
-        first = False
-        if left <= 0:
-            return
 
 
 def _complete(messages: Sequence[Message], reasons: dict[int, Reason]) -> None:
