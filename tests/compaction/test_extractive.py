@@ -96,6 +96,20 @@ async def test_an_earlier_summary_goes_on_under_its_own_headings() -> None:
     assert "JSON, not TOML: the user said so" in sections(await summarised(again.messages))[DECISIONS]
 
 
+async def test_what_was_run_and_changed_is_named_once_with_its_arguments_and_what_was_read_is_not() -> None:
+    made = Talk().user("release it")
+    for _ in range(3):
+        made.call("bash", {"command": "deploy --ticket ABC-1234 --now"}, "deployed\n" * 50)
+        made.call("read_file", {"path": "notes.txt"}, "notes\n" * 50)
+        made.call("bash", {"command": "grep -n x notes.txt"}, "notes\n" * 50)
+        made.call("edit_file", {"path": "a.py", "old": "x = 1", "new": "x = 2\n" * 100}, "edited")
+    text = await summarised(made.assistant("Done.").user("go on").assistant("yes").messages)
+    done = sections(text)[DONE]
+    assert done.count("Called bash: command: deploy --ticket ABC-1234 --now") == 1
+    assert done.count("Called edit_file: path: a.py old: x = 1 new: x = 2") == 1
+    assert "notes.txt" not in done
+
+
 async def test_a_hundred_rounds_neither_grow_nor_repeat_themselves() -> None:
     earlier = composed({GOAL: ["ship 2.0"], DECISIONS: ["JSON, not TOML"], IN_PROGRESS: ["step 0"]})
     for number in range(100):

@@ -13,6 +13,7 @@ from tests.compaction.logs import Said, begun
 from tests.support.engine import engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.compaction.ledger import MAX_BYTES, STATE_KEY, Ledger
+from tui_agent.compaction.tally import only_looks
 from tui_agent.context import Context
 from tui_agent.events import Answer, Asked
 
@@ -181,6 +182,43 @@ async def test_in_a_small_window_it_is_smaller_and_says_what_is_not_listed(tmp_p
     assert len(whole.files) == 40 and small.files[-1].path == "f39.py"
     assert f"{40 - len(small.files)} files" in small.words()
     await said.context.close()
+
+
+async def test_commands_that_only_look_make_room_for_those_that_did_something(tmp_path: Path) -> None:
+    said = await begun(tmp_path)
+    await said.act("bash", {"command": "x"}, "ok", title="deploy --ticket ABC-1234 --now")
+    for number in range(200):
+        await said.act("bash", {"command": "x"}, "ok", title=f"grep -rn word{number} src | head -{number}")
+    found = await ledger(said)
+    assert "deploy --ticket ABC-1234 --now" in [command.text for command in found.commands]
+    assert "commands" in found.words().split("Older, not listed")[1]
+    await said.context.close()
+
+
+_ACTING = [
+    "",
+    "make",
+    "ls > a.txt",
+    "cat a | tee b",
+    "sed -i s/a/b/ c",
+    "find . -delete",
+    "fd x -x rm",
+    "git push",
+]
+_ACTING += [
+    "git",
+    "echo $(rm a)",
+    "ls; rm a",
+    "ls\nrm a",
+    "pytest -q",
+    "echo `rm a`",
+    "grep x a && ./deploy.sh",
+]
+
+
+@pytest.mark.parametrize("command", _ACTING)
+def test_what_may_change_something(command: str) -> None:
+    assert not only_looks(command)
 
 
 @pytest.mark.parametrize("value", [None, 7, "x", [], {"files": 3}, {"files": [["a", "read"], 5]}, {"v": 2}])

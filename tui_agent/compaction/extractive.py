@@ -27,8 +27,10 @@ from tui_agent.compaction.sections import (
     line,
     sections,
 )
-from tui_agent.compaction.source import cut
+from tui_agent.compaction.source import arguments_text, cut
 from tui_agent.compaction.strategy import CompactionFailed, CompactionResult
+from tui_agent.compaction.tally import only_looks
+from tui_agent.literal import one_line
 from tui_agent.messages.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -39,18 +41,23 @@ _REQUESTS_FIRST = 3
 """So many of the newest requests come before anything else."""
 _SHARE = 5
 """One entry takes at most this part of the budget (1/5)."""
+_CALLS = 8
+"""Calls together take at most this part of the budget (1/8)."""
+_CALL_CHARACTERS = 160
 _ANSWER = 120
 """Tokens of an answer: its head and tail."""
 _LEAST_ENTRY = 8
 """Tokens: with less room left nothing more is taken."""
 
 
+_LOOKING = frozenset({"read_file", "glob", "grep", "todo"})
 _STEP = 10_000_000
-_PENDING, _LEDGER, _EARLIER, _REQUEST, _LATER = (number * _STEP for number in range(1, 6))
-"""Ranks behind the newest requests: what is not done, the ledger, earlier summaries, older requests, and the rest."""
+_PENDING, _LEDGER, _EARLIER, _REQUEST, _LATER, _CALL = (number * _STEP for number in range(1, 7))
+"""Ranks behind the newest requests: what is not done, the ledger, earlier summaries, older requests, answers and files,
+and calls."""
 _WORD = re.compile(r"[\w./-]{4,}")
 """Words of an instruction that are looked for; shorter ones stand everywhere."""
-_FROM_LOG = "From the log:"
+_FROM_LOG, _CALLED = "From the log:", "Called "
 
 
 class _Entry(Struct, frozen=True):
@@ -94,15 +101,20 @@ class Extractive:
 def _summary(source: Source, model: Model) -> str:
     budget = max(1, min(source.budget, source.tokens.count - 1))
     taken: list[_Entry] = []
+    calls, said = budget // _CALLS, set[tuple[str, str]]()
     left = budget - model.count(_composed(taken))
     for entry in sorted(_focused(source), key=lambda entry: entry.rank):
         if left < _LEAST_ENTRY:
             break
+        if (entry.section, entry.text) in said:
+            continue
+        said.add((entry.section, entry.text))
         shorter = cut(entry.text, min(entry.most, left, max(left // 2, budget // _SHARE)), model.count)
         cost = model.count(line(shorter)) + 1
-        if cost <= left:
+        if cost <= (left if entry.rank < _CALL else min(left, calls)):
             taken.append(replace(entry, text=shorter))
             left -= cost
+            calls -= cost if entry.rank >= _CALL else 0
     while taken and model.count(_composed(taken)) > budget:
         taken.pop()
     return _composed(taken) if taken else _least(source)
@@ -144,8 +156,21 @@ def _entries(source: Source) -> Iterator[_Entry]:
     for at, message in enumerate(source.replaced):
         if message.origin == "summary":
             yield from _earlier(message, at, source)
-        elif message.role == "assistant" and message.text.strip():
-            yield _Entry(DONE, at, f"The agent said: {message.text.strip()}", _LATER + end - at, _ANSWER)
+        elif message.role == "assistant":
+            if message.text.strip():
+                yield _Entry(DONE, at, f"The agent said: {message.text.strip()}", _LATER + end - at, _ANSWER)
+            for call in _calls(message):
+                yield _Entry(DONE, at, call, _CALL + end - at)
+
+
+def _calls(message: Message) -> Iterator[str]:
+    """What a message calls, a line each; reading and searching can be done again and is left out."""
+    for block in message.blocks("tool_use"):
+        name, arguments = str(block.get("name", "a tool")), block.get("input")
+        command = str(arguments.get("command", "")) if isinstance(arguments, dict) else ""
+        if name not in _LOOKING and not only_looks(command):
+            about = " ".join(arguments_text(arguments).split())
+            yield one_line(f"{_CALLED}{name}: {about}", _CALL_CHARACTERS)
 
 
 def _earlier(message: Message, at: int, source: Source) -> Iterator[_Entry]:
@@ -159,5 +184,6 @@ def _earlier(message: Message, at: int, source: Source) -> Iterator[_Entry]:
         for place, entry in enumerate(found):
             settled = name == IN_PROGRESS and f"{entry} (done)" in source.ledger
             if not settled and not entry.startswith(_FROM_LOG):
-                rank = _LATER if name in (DONE, FILES) else _EARLIER
-                yield _Entry(name, at, entry, rank + len(found) - place)
+                late = _CALL if entry.startswith(_CALLED) else _LATER
+                rank = late if name in (DONE, FILES) else _EARLIER
+                yield _Entry(name, at, entry, rank + len(source.replaced) + len(found) - place)

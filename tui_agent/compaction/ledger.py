@@ -23,6 +23,7 @@ from tui_agent.compaction.tally import (
     File,
     Kept,
     Tally,
+    only_looks,
 )
 from tui_agent.literal import one_line
 
@@ -196,8 +197,10 @@ def _expendable(kept: Kept) -> Iterator[tuple[int, int, Struct]]:
 def _worth_least(kept: Kept) -> Iterator[tuple[int, int, Struct]]:
     """All entries, those that are easiest to find out again first, and in each kind the oldest."""
     yield from ((0, at, file) for at, file in enumerate(kept.files) if file.state == "read")
-    yield from ((1, at, command) for at, command in enumerate(kept.commands) if command.exit == 0)
+    passed = [(1, at, command) for at, command in enumerate(kept.commands) if command.exit == 0]
+    yield from (entry for entry in passed if only_looks(entry[2].text))
     yield from ((2, at, failure) for at, failure in enumerate(kept.failures) if failure.overcome)
+    yield from (entry for entry in passed if not only_looks(entry[2].text))
     yield from ((1, at, command) for at, command in enumerate(kept.commands) if command.exit != 0)
     yield from ((0, at, file) for at, file in enumerate(kept.files) if file.state == "changed")
     yield from ((2, at, failure) for at, failure in enumerate(kept.failures) if not failure.overcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +21,16 @@ NOTE = 160
 SHORT_NOTE = 60
 """Characters of a path or command and of what is said of it, and what is left of them where room is short."""
 _SHELLS = frozenset({"bash", OWN_COMMAND})
+
+_BETWEEN = re.compile(r"&&|\|\||[;|\n]")
+_LOOKING = (
+    "ag awk cat cd cut date df diff du echo fd file find grep head id jq less ls md5sum nl od printf pwd rg sed "
+    "sha256sum sort stat tail tree type uname uniq wc which whoami"
+)
+_LOOKS = frozenset(_LOOKING.split())
+_GIT_LOOKS = frozenset({"blame", "diff", "grep", "log", "ls-files", "rev-parse", "show", "status"})
+_ACTS = ("-i", "-delete", "-exec", "-ok", "-fprint", "-x", "--exec", "--in-place")
+"""Arguments with which sed, find and fd change something."""
 
 Doing = Literal["read", "changed"]
 Outcome = Literal["failed", "denied", "cancelled"]
@@ -62,6 +73,22 @@ class Kept(Struct, omit_defaults=True):
     failures: list[Failure] = field(default_factory=list)
     through: str = ""
     left_out: tuple[int, int, int] = (0, 0, 0)
+
+
+def only_looks(command: str) -> bool:
+    """The command changes nothing, as far as its words tell: it can be run again to find out the same."""
+    parts = [part.split() for part in _BETWEEN.split(command) if part.strip()]
+    plain = not any(sign in command for sign in (">", "$(", "`"))
+    return plain and bool(parts) and all(_looks(words) for words in parts)
+
+
+def _looks(words: Sequence[str]) -> bool:
+    name = words[0].rpartition("/")[2]
+    if name == "git":
+        return len(words) > 1 and words[1] in _GIT_LOOKS
+    if name in ("sed", "find", "fd"):
+        return not any(word.startswith(_ACTS) for word in words[1:])
+    return name in _LOOKS
 
 
 class Tally:
