@@ -167,7 +167,7 @@ class Compaction(Table, frozen=True):
         2,
         "integer",
         "So many of the newest messages, and what follows them, stay word for word.",
-        minimum=0,
+        minimum=1,
         maximum=1_000,
     )
     keep_requests: int = _now(
