@@ -101,7 +101,7 @@ def is_summariser(body: dict[str, Any]) -> bool:
     return "## Goal and current request" in str(body["messages"][-1]["content"])
 
 
-def answering(summary: Reply | None = None, size: int = 40) -> Callable[[dict[str, Any]], Reply]:
+def answering(summary: Reply | None = None, size: int = 100) -> Callable[[dict[str, Any]], Reply]:
     """Answers of some length, and a summary to who asks for one."""
 
     def step(body: dict[str, Any]) -> Reply:
@@ -618,7 +618,7 @@ async def test_a_short_session_gets_an_answer(tmp_path: Path) -> None:
 
 async def test_where_nothing_can_be_elided_a_summary_waits_until_it_is_due(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
-        server.always(answering(size=150))
+        server.always(answering(size=300))
         async with engine(tmp_path, server, settings=settings(server, window=20_000)) as run:
             await filled(run, lambda: bool(run.all(CompactionCompleted)))
             started = run.all(events.CompactionStarted)
@@ -694,7 +694,7 @@ async def test_closing_the_session_gives_up_what_is_summarised_or_prepared(tmp_p
 
 async def test_with_the_strategy_none_it_is_said_once_that_nothing_is_summarised(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
-        server.always(answering(size=150))
+        server.always(answering(size=300))
         chosen = settings(server, window=20_000, strategy="none")
         async with engine(tmp_path, server, settings=chosen) as run:
             await filled(run, lambda: run.context.weigh().total > 17_000)
@@ -709,7 +709,7 @@ async def test_what_is_stopped_at_any_moment_is_in_force_or_not_and_told_once(tm
     ):
         await talked(run, server, turns=3, size=200)
         outcomes = set()
-        for turns in (*range(0, 40, 5), *range(100, 3000, 150)):
+        for turns in (0, 1, 2, 3, 5, 9, 30, *range(100, 3000, 400)):
             heard, generation = len(run.heard), run.context.generation
             await run.session.perform("compact")
             await run.until(events.CompactionStage, lambda stage: "in force" in stage.stage)
