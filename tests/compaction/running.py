@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.compaction.stories import spoken
-from tests.support.engine import Run, scripted_settings
+from tests.support.engine import WAIT_SECONDS, Run, scripted_settings
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.compaction.instructions import OPENING, REFUSAL
 from tui_agent.compaction.sections import DONE, FILES, GOAL, composed
@@ -115,3 +116,9 @@ def offer(monkeypatch: Any, *strategies: Compaction) -> None:
         return [Point(strategy) for strategy in strategies]
 
     monkeypatch.setattr("tui_agent.compaction.registry.entry_points", points)
+
+
+async def idle(run: Run) -> None:
+    """Wait until nothing runs in the session."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        await run.session.until_idle()
