@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.compaction.running import SUMMARY, compacted, compacting, idle, is_compaction, talked
+from tests.compaction.running import SUMMARY, compacted, compacting, is_compaction, talked
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.events import CompactionCompleted, CompactionStarted
@@ -100,7 +100,7 @@ async def test_between_two_steps_of_a_turn_it_extends_the_step_before(tmp_path: 
 
             server.always(answer)
             await run.say("mend the parser in alpha.py, and read it to the end")
-            await idle(run)
+            await run.session.until_idle()
             (started, *_) = run.all(CompactionStarted)
             assert started.trigger == "auto"
             at = next(at for at, body in enumerate(server.requests) if is_compaction(body))
