@@ -354,6 +354,29 @@ async def test_while_it_runs_the_stage_is_shown_and_words_are_queued(tmp_path: P
         assert "Enter:" not in made.text
 
 
+async def test_a_rewrite_in_a_turn_loses_no_queued_words_and_no_command_that_runs(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        session = made.session
+        session.begin("go on")
+        session.emit(
+            said.QueueChanged((said.QueuedPrompt("p1", "then the tests", "step"),)),
+            said.ToolStarted("own1", said.OWN_COMMAND, "make watch"),
+        )
+        session.emit(STARTED)
+        rewritten(session)
+        session.emit(DONE)
+        await made.until(lambda: "[k] keep more" in made.text, "the card")
+        session.emit(said.ToolProgress("own1", "built twice\n"))
+        session.emit(said.QueueChanged(()), said.Appended("user", "r60", 9), said.StepStarted(2))
+        await made.until(lambda: "> then the tests" in made.text, "the words")
+        await made.until(lambda: "built twice" in made.text, "what it printed")
+        session.emit(
+            said.ToolEnded("own1", said.OWN_COMMAND, "make watch", "ok", "", "built twice\n", 12, 3.0)
+        )
+        await made.until(lambda: made.chat.transcript.running == [], "its end")
+        assert made.text.count("make watch") == 1
+
+
 async def test_words_behind_the_command_are_what_it_is_to_dwell_on(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.type("/compact focus on the tests")

@@ -91,6 +91,15 @@ class Live:
         yield from self._calls.values()
         yield from (entry for entry in (self._answer, self._thinking, self._retry) if entry is not None)
 
+    def go_on_from(self, before: Live) -> None:
+        """The history was read anew: which prompts wait, and commands of a person's own that run, is as it was."""
+        self._queue, self._model, self._questions = before._queue, before._model, before._questions
+        self._trouble, self._said = before._trouble, before._said
+        for call in before._calls.values():
+            if call.tool == events.OWN_COMMAND:
+                self._calls[call.call] = call
+                self._shown.put(call)
+
     def feed(self, event: events.Event) -> None:
         """Take an event."""
         self._deliver(event)

@@ -165,12 +165,13 @@ class Transcript(Selecting, Sparing):
         `summary` makes the entry of a summary in it.
         """
         self._history = History(history, checkpoints, summary)
-        self._live = Live(self, monotonic)
+        before, self._live = self._live, Live(self, monotonic)
         self._cursor = None
         self._forget_selection()
         self.forget_places()
         gap: list[Entry] = [Gap(0, len(history))] if len(history) else []
         self._load([*gap, *(Note(note) for note in notes)])
+        self._live.go_on_from(before)
 
     def feed(self, event: Event) -> None:
         """Show what happened."""
