@@ -59,3 +59,22 @@ def test_the_hook_after_it_has_run_when_the_command_ends(run: Inside, shop: Path
     assert run("context", "compact", "--strategy", "extractive").code == 0
     told = json.loads((shop / "told.json").read_text())
     assert (told["hook"], told["trigger"], told["backup"]) == ("post_compact", "manual", "context_1.jsonl")
+
+
+def test_the_summary_is_shown_and_replaced_and_an_undo_takes_along_what_was_said_since(
+    run: Inside, shop: Path, server: Served
+) -> None:
+    session(shop, *LONG)
+    assert run("context", "summary").code == 1
+    assert run("context", "undo", "later").code == 1
+    server.script(Reply.text(SUMMARY), Reply.text("and the answer"))
+    run("context", "compact", "--profile", "scripted")
+    assert run("context", "summary").out.strip() == SUMMARY.strip()
+    assert run("context", "summary", "The parser.").code == 0
+    assert run("context", "summary", "--json").data["text"] == "The parser."
+    assert run("-p", "go on", "--continue", "--profile", "scripted").out == "and the answer\n"
+    done = run("context", "undo", "later", "--json")
+    history = [message["content"][0]["text"] for message in run("context", "show", "--json").data["history"]]
+    assert (done.data["op"], done.data["messages"]) == ("undo", 14)
+    assert (history[0], history[-2:]) == (LONG[0], ["go on", "and the answer"])
+    assert run("context", "undo", "nonsense").code == 2

@@ -18,6 +18,7 @@ from tui_agent.cli.report import complain, say, say_json, tokens
 from tui_agent.cli.views import VIEWS, Target, View, everything
 from tui_agent.compaction import picked
 from tui_agent.context import Context, ContextError
+from tui_agent.literal import visible
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
 from tui_agent.settings.load import load
@@ -161,7 +162,7 @@ async def _change(options: argparse.Namespace, target: Target) -> int:
             raise Failed(f"{target.label} is empty: {target.path}")
         _refuse_foreign(context, target)
         try:
-            data, text = await _CHANGES[options.action](context, getattr(options, "argument", ""))
+            data, text = await _CHANGES[options.action](context, getattr(options, "argument", None) or "")
         except ValueError as error:
             raise Failed(str(error)) from error
         await context.sync()
@@ -212,7 +213,26 @@ async def _restore(context: Context, name: str) -> View:
     )
 
 
-async def _undo(context: Context, _: str) -> View:
+async def _summary(context: Context, text: str) -> View:
+    from tui_agent.compaction.handover import summary_of
+    from tui_agent.compaction.making import edited_body, newest_summary
+
+    found = newest_summary(context)
+    if found is None:
+        raise Failed("there is no summary: nothing was compacted")
+    if not text.strip():
+        words = summary_of(found.text)
+        return {"record": found.id, "text": words}, visible(words)
+    body = edited_body(context, text.strip())
+    figures = {"replaces": [found.id, found.id], "summary": body["id"]}
+    backup = await context.edit_message(found.id, body, figures=figures)
+    return await _rewritten("edit", context, backup, "the summary is replaced")
+
+
+async def _undo(context: Context, later: str) -> View:
+    if later:
+        done = "the history before the compaction is back, with what was said since"
+        return await _rewritten("undo", context, await context.take_back(), done)
     return await _rewritten("undo", context, await context.undo(), "the last change of history is undone")
 
 
@@ -317,6 +337,7 @@ def _known(context: Context, record: str) -> str:
 
 
 _CHANGES: dict[str, Callable[[Context, str], Awaitable[View]]] = {
+    "summary": _summary,
     "revert": _revert,
     "restore": _restore,
     "undo": _undo,

@@ -29,26 +29,6 @@ if TYPE_CHECKING:
 
 COMMANDS = ("sessions", "inspect", "context", "doctor")
 
-_READING = ("show", "checkpoints", "backups", "tokens", "request")
-_WRITING = (
-    "compact",
-    "revert",
-    "restore",
-    "undo",
-    "redo",
-    "clear",
-    "pin",
-    "unpin",
-    "elide",
-    "drop",
-    "unelide",
-)
-_ARGUMENT = {
-    "revert": "N",
-    "restore": "NAME",
-    **dict.fromkeys(("pin", "unpin", "elide", "drop", "unelide"), "ID"),
-}
-
 _INTERRUPTED = 130
 _WINDOWS = os.name == "nt"
 
@@ -345,27 +325,10 @@ def _inspect_parser() -> argparse.ArgumentParser:
 
 
 def _context_parser() -> argparse.ArgumentParser:
+    from tui_agent.cli.actions import add_to  # no other command needs them
+
     parser = _parser("context", "See and change the context of a session.")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name in (*_READING, *_WRITING):
-        action = actions.add_parser(name, help=_WHAT[name], description=_WHAT[name], allow_abbrev=False)
-        if name in _ARGUMENT:
-            action.add_argument("argument", metavar=_ARGUMENT[name])
-        which = action.add_mutually_exclusive_group()
-        which.add_argument("--session", metavar="ID", help="a session (default: the last one in this folder)")
-        which.add_argument("--path", metavar="FILE", help="a context.jsonl anywhere")
-        _json(action)
-        if name in ("request", "compact"):
-            action.add_argument("--profile", metavar="P", help="with this profile of settings.toml")
-        if name == "compact":
-            action.add_argument("--strategy", metavar="S", default="", help="not as settings say, but so")
-            action.add_argument(
-                "--instruction", metavar="T", default="", help="what the summary should dwell on"
-            )
-        if name == "request":
-            action.add_argument(
-                "--append-system", metavar="TEXT", default="", help="with this in the system prompt"
-            )
+    add_to(parser)
     return parser
 
 
@@ -384,25 +347,6 @@ _PARSERS = {
     "inspect": _inspect_parser,
     "context": _context_parser,
     "doctor": _doctor_parser,
-}
-
-_WHAT = {
-    "show": "Show the messages that the next request holds.",
-    "checkpoints": "List the checkpoints.",
-    "backups": "List the backups that rewrites left.",
-    "tokens": "Show what the context weighs and what fills it.",
-    "request": "Print the exact JSON that the next prompt would send.",
-    "revert": "Go back to before checkpoint N; what followed is kept as a backup.",
-    "restore": "Make a backup the history again; the present one is kept as a backup.",
-    "undo": "Take back the last change of history.",
-    "redo": "Take back the last undo.",
-    "clear": "Begin anew under the same prompt; the history is kept as a backup.",
-    "compact": "Summarise the history to make room; it is kept as a backup.",
-    "pin": "Pin a record: it is never elided or compacted away.",
-    "unpin": "Take the pin off a record.",
-    "elide": "Send a few words in place of a record's content; it stays on disk.",
-    "drop": "Send nothing of a record; it stays on disk.",
-    "unelide": "Send a record again that was shortened or dropped.",
 }
 
 

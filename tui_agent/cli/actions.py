@@ -1,0 +1,82 @@
+"""What `tui-agent context` can be asked: the actions and their arguments."""
+
+from __future__ import annotations
+
+import argparse
+
+_READING = ("show", "checkpoints", "backups", "tokens", "request")
+_WRITING = (
+    "compact",
+    "summary",
+    "revert",
+    "restore",
+    "undo",
+    "redo",
+    "clear",
+    "pin",
+    "unpin",
+    "elide",
+    "drop",
+    "unelide",
+)
+_ARGUMENT = {
+    "revert": "N",
+    "restore": "NAME",
+    **dict.fromkeys(("pin", "unpin", "elide", "drop", "unelide"), "ID"),
+}
+
+_WHAT = {
+    "show": "Show the messages that the next request holds.",
+    "checkpoints": "List the checkpoints.",
+    "backups": "List the backups that rewrites left.",
+    "tokens": "Show what the context weighs and what fills it.",
+    "request": "Print the exact JSON that the next prompt would send.",
+    "revert": "Go back to before checkpoint N; what followed is kept as a backup.",
+    "restore": "Make a backup the history again; the present one is kept as a backup.",
+    "undo": "Take back the last change of history.",
+    "redo": "Take back the last undo.",
+    "clear": "Begin anew under the same prompt; the history is kept as a backup.",
+    "compact": "Summarise the history to make room; it is kept as a backup.",
+    "summary": "Show the summary in force, or put another text in its place.",
+    "pin": "Pin a record: it is never elided or compacted away.",
+    "unpin": "Take the pin off a record.",
+    "elide": "Send a few words in place of a record's content; it stays on disk.",
+    "drop": "Send nothing of a record; it stays on disk.",
+    "unelide": "Send a record again that was shortened or dropped.",
+}
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add every action, with its arguments, to the parser of the command."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name in (*_READING, *_WRITING):
+        action = actions.add_parser(name, help=_WHAT[name], description=_WHAT[name], allow_abbrev=False)
+        if name in _ARGUMENT:
+            action.add_argument("argument", metavar=_ARGUMENT[name])
+        if name == "undo":
+            action.add_argument(
+                "argument",
+                nargs="?",
+                choices=("later",),
+                metavar="later",
+                help="what was said since the compaction that is taken back stays behind it",
+            )
+        if name == "summary":
+            action.add_argument(
+                "argument", nargs="?", default="", metavar="TEXT", help="put this in its place"
+            )
+        which = action.add_mutually_exclusive_group()
+        which.add_argument("--session", metavar="ID", help="a session (default: the last one in this folder)")
+        which.add_argument("--path", metavar="FILE", help="a context.jsonl anywhere")
+        action.add_argument("--json", action="store_true", help="print data for programs")
+        if name in ("request", "compact"):
+            action.add_argument("--profile", metavar="P", help="with this profile of settings.toml")
+        if name == "compact":
+            action.add_argument("--strategy", metavar="S", default="", help="not as settings say, but so")
+            action.add_argument(
+                "--instruction", metavar="T", default="", help="what the summary should dwell on"
+            )
+        if name == "request":
+            action.add_argument(
+                "--append-system", metavar="TEXT", default="", help="with this in the system prompt"
+            )
