@@ -478,7 +478,7 @@ async def _resumed_summary(made: Stage) -> None:
     await made.press("ctrl+home")
 
 
-@_scene("review", "about 41,300 tokens with this summary?", "Doubtful: it says", "[a] accept", "[r] discard", "more lines below")
+@_scene("review", "41,300 tokens with this summary?", "Doubtful: it says", "[r] discard", "more lines below")
 async def _review(made: Stage) -> None:
     body = "It stands for 34 messages of 120,300 tokens.\nDoubtful: it says that all tests pass."
     title = "Compact from 150,212 to about 41,300 tokens with this summary?"

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, app_with, stage
+from tui_agent import events as said
 from tui_agent.ui.app import Wanted
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.listing import Listing
@@ -135,6 +136,22 @@ def _line_of_card(*keys: str) -> Callable[[Stage], Awaitable[None]]:
     return go
 
 
+async def _in_chat(made: Stage) -> None:
+    done = said.CompactionCompleted(
+        "manual", "summary", 150_212, 41_300, 12.0, "context_3.jsonl", "s1", "what was said", 34
+    )
+    made.session.emit(done)
+    await made.until(lambda: made.chat.transcript.waiting is not None)
+    await made.press("ctrl+x", "a")
+    await made.until(lambda: made.chat.results.current is not None)
+
+
+async def _review(made: Stage) -> None:
+    question = said.Question("q1", "review", "put it in force?", editable="what was said")
+    made.session.emit(said.Asked(question))
+    await made.until(lambda: made.chat.dock.has_keys)
+
+
 async def _rule(made: Stage) -> None:
     await _card(made)
     await made.press("w")
@@ -214,6 +231,8 @@ ON_CHAT: dict[str, Spot] = {
     "edit line": Spot(_line_of_card("e")),
     "rule line": Spot(_rule),
     "jump card": Spot(_jump),
+    "card in the chat": Spot(_in_chat),
+    "review": Spot(_review),
     **{name: Spot(_tab(number), prepare=_with_backup) for number, name in enumerate(TABS)},
     "filter of records": Spot(_tab(0, "filter")),
     "detail of records": Spot(_tab(0, "detail")),

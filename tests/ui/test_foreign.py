@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,16 +10,28 @@ from textual.content import Content
 
 from tests.support.hostile import NAMES, TEXTS, acts
 from tests.ui.fake import FakeContext
-from tui_agent.events import QueuedPrompt
+from tui_agent.events import (
+    CompactionCompleted,
+    CompactionFailed,
+    CompactionSkipped,
+    CompactionStarted,
+    MicroCompacted,
+    Question,
+    QueuedPrompt,
+)
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui import footer, help, remap, words
 from tui_agent.ui.cards.approval import diff_content
+from tui_agent.ui.cards.compaction import ReviewCard
 from tui_agent.ui.chat import queue, status
 from tui_agent.ui.chat.completion import Candidate, Completion
 from tui_agent.ui.commands import Listed, Offer
 from tui_agent.ui.inspector.records import Records
 from tui_agent.ui.inspector.tab import Around
 from tui_agent.ui.palette import row as found
+from tui_agent.ui.themes import UNICODE
+from tui_agent.ui.transcript.compacted import completed, told
+from tui_agent.ui.transcript.render import Parts
 
 EVERY = (
     {**TEXTS, **{f"name {name}": text for name, text in NAMES.items()}} if isinstance(NAMES, dict) else TEXTS
@@ -35,6 +48,13 @@ def test_no_line_of_the_screen_acts(name: str) -> None:
     text = EVERY[name][:20_000]
     facts = status.Facts(name=text, path=text, model=text, state="ready", trouble=text, total=1)
     _harmless(status.line(facts, 200, 0.0))
+    _harmless(status.line(status.Facts(state="ready", total=1, compacting=0.0, stage=text), 200, 0.0))
+    for said in _compaction(text):
+        assert not acts(said), said
+    review = ReviewCard(Question("q", "review", text, text, editable=text))
+    _harmless(review.body())
+    for fact in review.facts():
+        _harmless(fact)
     prompts = [QueuedPrompt("p1", text)]
     row = queue.line(prompts, paused=False, writing=False, starting=False, width=80)
     assert row is not None
@@ -45,6 +65,26 @@ def test_no_line_of_the_screen_acts(name: str) -> None:
     _harmless(found(Content("words"), Offer("words", text, text, print)))
     _harmless(Completion()._row(0, Candidate(text, text, text), 10))
     assert not acts(words.clock(text))
+
+
+def _compaction(text: str) -> Iterator[str]:
+    """What the chat shows of a compaction that is full of a text."""
+    done = CompactionCompleted(
+        "manual", "summary", 9, 8, 1.0, "context_1.jsonl", "s", text, 3, (text,), (text,), cost=0.1
+    )
+    parts = Parts(UNICODE, lambda: 0.0)
+    for entry in (
+        completed(done, "exact"),
+        told(CompactionFailed("auto", text, text, 1.0, (text,))),
+        told(CompactionSkipped("auto", "hook", text)),
+        told(CompactionStarted("manual", text, 9, "exact", 10, 8, text)),
+        told(MicroCompacted("e", (text, text), 9, 8, text)),
+    ):
+        assert entry is not None
+        entry.opened = True
+        for part in parts.of(entry):
+            for line in part.make(80):
+                yield line.content.plain.replace("\n", " ")
 
 
 async def test_rows_of_the_records_are_one_harmless_line_each() -> None:

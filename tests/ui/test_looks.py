@@ -129,6 +129,7 @@ PLAIN = (
     "jump",
 )
 PLAIN += ("records", "tokens", "queue", "connect_failed", "letters")
+PLAIN += ("compacting", "compacted_doubts", "review", "records_picked", "tokens_saved")
 """Scenes in which colours say something."""
 
 

@@ -170,7 +170,7 @@ async def test_the_chat_is_scrolled_from_every_place(place: str, tmp_path: Path)
 
 
 _TYPING = ("draft", "several lines", "completion", "history search", "find bar", "filter of records")
-_LINES = ("card", "reply line", "edit line", "rule line", "jump card")
+_LINES = ("card", "review", "reply line", "edit line", "rule line", "jump card")
 
 
 @pytest.mark.usefixtures("quick")
