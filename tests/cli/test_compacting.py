@@ -78,3 +78,17 @@ def test_the_summary_is_shown_and_replaced_and_an_undo_takes_along_what_was_said
     assert (done.data["op"], done.data["messages"]) == ("undo", 14)
     assert (history[0], history[-2:]) == (LONG[0], ["go on", "and the answer"])
     assert run("context", "undo", "nonsense").code == 2
+
+
+def test_a_prompt_that_does_not_fit_compacts_once_and_counts_what_that_took(
+    run: Inside, shop: Path, server: Served
+) -> None:
+    session(shop, *LONG)
+    server.script(
+        Reply.overflow(),
+        Reply.text(SUMMARY).using(input=1000, output=100, cache_read=4000),
+        Reply.text("done").using(input=300, output=7),
+    )
+    done = run("-p", "go on", "--continue", "--profile", "scripted", "--output-format", "json")
+    assert (done.code, done.data["text"]) == (0, "done")
+    assert done.data["usage"] == {"input": 1300, "output": 107, "cache_read": 4000, "cache_write": 0}

@@ -266,6 +266,10 @@ class _Json(_Reporter):
             case UsageReported():
                 for key in self._usage:
                     self._usage[key] += getattr(event, key)
+            case CompactionCompleted():
+                self._usage["input"] += event.input - event.cache_read
+                self._usage["output"] += event.output
+                self._usage["cache_read"] += event.cache_read
             case RequestFailed() | LogFailed():
                 self._error = _told(event)
 
