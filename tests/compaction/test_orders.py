@@ -98,6 +98,7 @@ class Person:
 async def lived(workspace: Path, seed: int, actions: int) -> Run:
     """A session in which somebody did so many things."""
     workspace.mkdir()
+    keys = {"ahead": ("off", "on")[seed % 2], "strategy": ("summary", "summary", "extractive")[seed % 3]}
     answers = itertools.count(seed)
 
     def work(body: dict[str, Any]) -> Reply:
@@ -108,7 +109,7 @@ async def lived(workspace: Path, seed: int, actions: int) -> Run:
 
     async with (
         ScriptedServer() as server,
-        engine(workspace, server, settings=compacting(server, window=WINDOW), allow=["bash"]) as run,
+        engine(workspace, server, settings=compacting(server, window=WINDOW, **keys), allow=["bash"]) as run,
     ):
         server.always(Windowed(WINDOW, Reply.text(SUMMARY), work))
         person = Person(run, seed)
