@@ -459,3 +459,16 @@ async def test_many_records_at_once_are_followed_together(
         await made.until(lambda: len(panel.tab.rows) == len(context.records), "the new rows")
         assert followed <= 2
         assert panel.tab.rows.cursor == 1
+
+
+async def test_on_80_columns_every_key_that_changes_a_record_is_offered(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await _open(made)
+        await made.press("d")
+        await made.until(lambda: "u undo" in made.lines[-1])
+        assert all(words in made.lines[-1] for words in ("p pin", "b bring back", "compact", "jump back"))
+        await made.press("u")
+        await made.until(lambda: "d drop" in made.lines[-1])
+        assert all(words in made.lines[-1] for words in ("p pin", "e shorten", "compact", "jump back"))
+        await made.press("p")
+        await made.until(lambda: "p unpin" in made.lines[-1] and "u undo" in made.lines[-1])

@@ -223,15 +223,15 @@ class Records(Tab):
         record = self._current()
         if self.writable and record is not None and not record.role.startswith("_") and not record.damaged:
             pinned = bool(self.context.marks(record.id).get("pinned"))
-            made.append(Key("p", "unpin" if pinned else "pin", "pin"))
+            made.append(Key("p", "unpin" if pinned else "pin", "pin", rank=0))
             if self.context.elided(record.id):
-                made.append(Key("b", "bring back", "bring_back"))
+                made.append(Key("b", "bring back", "bring_back", rank=0))
             elif not pinned:
-                made += [Key("e", "shorten", "elide"), Key("d", "drop", "drop")]
+                made += [Key("e", "shorten", "elide", rank=0), Key("d", "drop", "drop", rank=0)]
         elif self.writable and record is not None and record.role == "_elide" and self._in_force(record):
-            made.append(Key("b", "bring all back", "bring_back"))
+            made.append(Key("b", "bring all back", "bring_back", rank=0))
         if self._undo:
-            made.append(Key("u", "undo", "undo"))
+            made.append(Key("u", "undo", "undo", rank=0))
         return made
 
     def _in_force(self, record: Record) -> bool:

@@ -187,7 +187,7 @@ class Tab(Down):
         """The keys of a row that opens as a text."""
         if not self.detail_open:
             return [Key("Enter", "open", "choose")]
-        return [Key("Enter", "close", "choose"), Key("y", "copy", "copy")]
+        return [Key("Enter", "close", "choose", rank=2), Key("y", "copy", "copy")]
 
     def cells(self, index: int) -> Sequence[Cell]:
         """The cells of a row."""
