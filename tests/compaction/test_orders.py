@@ -19,7 +19,9 @@ from tests.compaction.test_foreign import validated
 from tests.context.compare import check
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
+from tui_agent.agent.replies import requests
 from tui_agent.commands import CommandError
+from tui_agent.context import Context
 from tui_agent.events import CompactionCompleted, CompactionFailed, Notice, TurnEnded
 
 WINDOW = 12_000
@@ -117,7 +119,17 @@ async def lived(workspace: Path, seed: int, actions: int) -> Run:
             await run.say(f"mend the parser in alpha.py, part {number}")
         for _ in range(actions):
             await person.act()
+    await every_request_is_built_again(run.session.folder.path)
     return run
+
+
+async def every_request_is_built_again(folder: Path) -> None:
+    """From the log and its backups, hash for hash."""
+    for path in sorted(folder.glob("context*.jsonl")):
+        context = Context(path, read_only=True)
+        await context.restore()
+        wrong = [usage for usage, built in requests(context) if usage["request"] != built.sha256]
+        assert not wrong, path
 
 
 def orders(count: int, first: int = 0) -> list[int]:
