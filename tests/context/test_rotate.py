@@ -103,7 +103,7 @@ async def test_a_damaged_bookmark_cannot_be_gone_back_to_and_its_id_is_not_given
     path.write_bytes(path.read_bytes().replace(b'"_checkpoint","id":3', b'"_checkpoint","id":"3'))
     await context.restore()
     assert [damage.line for damage in context.damage] == [12]
-    with pytest.raises(ValueError, match="0 to 5, without 1 that cannot be read"):
+    with pytest.raises(ValueError, match="0 to 5, without 1 that are gone or damaged"):
         await context.revert_to(3)
     assert await context.checkpoint() == 6
     await context.revert_to(4)

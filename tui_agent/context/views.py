@@ -187,7 +187,7 @@ def _valid_checkpoints(projection: Projection) -> str:
     there = set(projection.numbers)
     low, high = min(there), max(there)
     missing = high - low + 1 - len(there)
-    gaps = f", without {missing} that cannot be read" if missing else ""
+    gaps = f", without {missing} that are gone or damaged" if missing else ""
     return f"Valid ids: {low} to {high}{gaps}."
 
 
