@@ -52,6 +52,7 @@ class Telling:
         self._trouble: set[str] = set()
         self._attempt = 0
         self._in_turn = False
+        self._stage = ""
 
     def hear(self, event: Event) -> None:
         """Something happened."""
@@ -123,6 +124,10 @@ class Telling:
 
     def _compaction(self, event: Event) -> None:
         """What becomes of the context: it is summarised, or old results are shortened."""
+        stage = event.stage if isinstance(event, said.CompactionStage) else ""
+        if stage and stage == self._stage:
+            return  # a strategy may begin with what was said before it
+        self._stage = stage
         for text, label in compacting.told(event):
             self._voice.say(text, label)
         if isinstance(event, said.CompactionStarted) and event.trigger != "ahead":
