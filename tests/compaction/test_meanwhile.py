@@ -14,7 +14,7 @@ from tests.compaction.running import ENDS, SUMMARY, Ended, compacting, files, ta
 from tests.context.compare import check
 from tests.support.engine import Run, engine, reread
 from tests.support.server import Hold, Reply, ScriptedServer
-from tui_agent.events import CompactionCompleted, CompactionSkipped
+from tui_agent.events import Answer, Asked, CompactionCompleted, CompactionSkipped
 
 Meanwhile = Callable[[Run], Awaitable[Any]]
 
@@ -29,6 +29,7 @@ async def summarised(
         engine(tmp_path, server, settings=compacting(server, **keys), allow=["bash"]) as run,
     ):
         await talked(run, server)
+        server.always(Reply.text(SUMMARY))
 
         async def compact(meanwhile: Meanwhile) -> Ended:
             hold = Hold()
@@ -133,6 +134,22 @@ async def test_all_pinned_meanwhile_leaves_everything_as_it_is(tmp_path: Path) -
         assert isinstance(ended, CompactionSkipped)
         assert "pinned" in ended.detail
         assert ids(run.context) == before
+
+
+async def test_what_is_pinned_and_said_while_the_summary_is_reviewed_stays(tmp_path: Path) -> None:
+    async with summarised(tmp_path, review=True) as (run, _):
+        run.answers = lambda asked: None
+        pinned = first_result(run)
+        await run.session.perform("compact")
+        asked = await run.until(Asked, lambda event: event.question.kind == "review")
+        await run.session.perform("pin", pinned)
+        await run.context.append_message({"role": "user", "content": "3 passed"}, origin="background")
+        await run.session.answer(asked.question.id, Answer("once"))
+        await run.session.until_idle()
+        [done] = run.all(CompactionCompleted)
+        assert done.lost == 0
+        assert pinned in ids(run.context)
+        assert run.context.history[-1].text == "3 passed"
 
 
 # --- counted ---------------------------------------------------------------------------------------------------------
