@@ -55,6 +55,11 @@ def trash_dir() -> Path:
     return data_dir() / "trash"
 
 
+def memory_db() -> Path:
+    """The database of what is remembered, shared by all sessions, whether it exists or not."""
+    return data_dir() / "memory.db"
+
+
 def private_folder(path: Path) -> Path:
     """Make a folder and those above it that are missing, each for its user alone (0700); return it.
 
