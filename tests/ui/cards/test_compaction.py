@@ -152,6 +152,18 @@ async def test_a_letter_followed_by_another_is_words(tmp_path: Path) -> None:
         assert made.app.focused is made.chat.composer and made.session.performed == []
 
 
+@pytest.mark.usefixtures("unarmed")
+async def test_nothing_counts_in_the_half_second_in_which_nobody_can_have_read_it(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made)
+        await made.pilot.click(offset=_place(made, "[u] undo"))
+        await made.press("tab")
+        await made.until(lambda: made.chat.transcript.result is not None, "the keys")
+        await made.press("u", "k")
+        await made.settle()
+        assert made.session.performed == [] and made.chat.composer.text == ""
+
+
 async def test_esc_leaves_it_for_later_and_stops_nothing(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await compacted(made)

@@ -114,6 +114,11 @@ class Letters:
         """A result has just come: its keys count in half a second."""
         self._gate.close()
 
+    @property
+    def armed(self) -> bool:
+        """True when what is pressed now counts."""
+        return self._gate.open
+
     def leave(self, result: Result | None) -> None:
         """This result has the keys now, if any: a letter that waits for another one does not act."""
         if result is not self._at:

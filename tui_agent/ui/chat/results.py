@@ -179,6 +179,11 @@ class Results:
         if card.is_attached and card.writes:
             card.rewrite(text)
 
+    def clicked(self, result: Result, letter: str) -> None:
+        """An answer was clicked. One that has just come under the mouse was not meant."""
+        if not result.waits or self._keys().armed:
+            self.choose(result, letter)
+
     def choose(self, result: Result, letter: str) -> None:
         """Carry out what can be done about a result."""
         screen = self._screen

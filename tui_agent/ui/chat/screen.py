@@ -283,7 +283,7 @@ class ChatScreen(Writing, Keyed):
 
     def on_transcript_answer_chosen(self, event: Transcript.AnswerChosen) -> None:
         event.stop()
-        self.results.choose(event.result, event.letter)
+        self.results.clicked(event.result, event.letter)
 
     def action_result(self, letter: str) -> None:
         """What can be done about the result under the cursor, clicked in the footer."""
