@@ -91,6 +91,7 @@ async def test_by_key_and_back_to_the_very_same_history(tmp_path: Path) -> None:
         await made.until(lambda: _history(made) != before, "the summary in force")
         await _card(made)
         assert made.app.focused is made.chat.composer
+        await made.until(lambda: "stop" not in made.lines[-1] and "undo" in made.lines[-1], "the footer")
         await made.press("tab")
         await made.until(lambda: made.chat.transcript.result is not None, "the keys")
         await made.press("u")

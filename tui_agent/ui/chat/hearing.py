@@ -134,4 +134,11 @@ class Hearing:
         screen.queue_line.compact(False)
         if not self._in_turn:
             screen.queue_line.write(False)
+            screen.work(self._at_rest(), "at rest")
         screen.show_keys()
+
+    async def _at_rest(self) -> None:
+        """Show what can be pressed once nothing runs: what made the summary ends after it has said so."""
+        if self._screen.session is not None:
+            await self._screen.session.until_idle()
+            self._screen.show_keys()
