@@ -48,7 +48,7 @@ def test_the_version_is_printed_and_next_to_nothing_is_loaded_for_it(shop: Path)
 
 def test_reports_load_no_screen_and_no_model_library(shop: Path) -> None:
     session(shop, "hello")
-    for argv in (("sessions",), ("context", "show"), ("doctor",)):
+    for argv in (("sessions",), ("context", "show"), ("memory",), ("doctor",)):
         assert not loaded(*argv, cwd=shop) & {"textual", "rich", "anthropic", "PIL", "tui_agent.ui"}
 
 
@@ -58,7 +58,10 @@ def test_reports_load_no_screen_and_no_model_library(shop: Path) -> None:
         (("--what",), "--what"),
         (("--continue", "--resume", "X"), "not allowed with"),
         (("nowhere",), "there is no folder 'nowhere'"),
-        (("--demo", "sessions"), "commands (sessions, inspect, context, doctor) come before their options"),
+        (
+            ("--demo", "sessions"),
+            "commands (sessions, inspect, context, memory, doctor) come before their options",
+        ),
         (("a", "b"), "b"),
         (("--allow", "bash"), "goes with -p"),
         (("--output-format", "json"), "goes with -p"),
@@ -74,6 +77,10 @@ def test_reports_load_no_screen_and_no_model_library(shop: Path) -> None:
         (("context", "show", "--session", "X", "--path", "Y"), "not allowed with"),
         (("context", "sh"), "sh"),
         (("inspect",), "PATH"),
+        (("memory", "add", "x"), "--key"),
+        (("memory", "add", "x", "--key", "k", "--scope", "session"), "session"),
+        (("memory", "edit", "x"), "needs a new TEXT"),
+        (("memory", "burn"), "burn"),
         (("doctor", "a", "b"), "b"),
     ],
 )
@@ -95,9 +102,18 @@ def test_options_are_not_guessed_from_their_beginning(run: Inside) -> None:
 def test_help_names_every_command(run: Inside) -> None:
     ended = run("--help")
     assert ended.code == 0
-    for word in ("sessions", "inspect", "context", "doctor", "--resume", "--append-system", "--allow"):
+    for word in (
+        "sessions",
+        "inspect",
+        "context",
+        "memory",
+        "doctor",
+        "--resume",
+        "--append-system",
+        "--allow",
+    ):
         assert word in ended.out
-    for name in ("sessions", "inspect", "context", "doctor"):
+    for name in ("sessions", "inspect", "context", "memory", "doctor"):
         assert run(name, "--help").code == 0
 
 

@@ -2,7 +2,7 @@
 
     tui-agent [DIR]                    the screen, or lines instead of it (--plain)
     tui-agent -p PROMPT                one prompt, no screen
-    tui-agent [DIR] sessions | inspect | context | doctor ...
+    tui-agent [DIR] sessions | inspect | context | memory | doctor ...
 
 Exit codes: 0 done, 1 failed, 2 the command line is wrong, 130 interrupted. What a command needs is imported when it
 runs, so that the screen never waits for the reports, nor the reports for the screen.
@@ -27,7 +27,7 @@ from tui_agent.cli.failures import CommandLineError, Failed, Usage
 if TYPE_CHECKING:
     from tui_agent.settings.schema import Settings
 
-COMMANDS = ("sessions", "inspect", "context", "doctor")
+COMMANDS = ("sessions", "inspect", "context", "memory", "doctor")
 
 _INTERRUPTED = 130
 _WINDOWS = os.name == "nt"
@@ -36,6 +36,7 @@ _EPILOG = """commands (tui-agent COMMAND --help says more):
   tui-agent sessions      list, search, rename, archive, delete and bring back sessions
   tui-agent inspect PATH  look into any context.jsonl
   tui-agent context       see and change the context of a session
+  tui-agent memory        see and change what is remembered for you and this workspace
   tui-agent doctor        say what is wrong, and mend it
 
 Settings and sessions lie in the folder that TUI_AGENT_HOME names, if it is set."""
@@ -107,6 +108,10 @@ def _run(argv: list[str]) -> int:
             from tui_agent.cli import context
 
             return context.run(options, workspace)
+        if command == "memory":
+            from tui_agent.cli import memory
+
+            return memory.run(options, workspace)
         from tui_agent.cli import doctor
 
         return doctor.run(options, workspace)
@@ -332,6 +337,12 @@ def _context_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _memory_parser() -> argparse.ArgumentParser:
+    from tui_agent.cli import memory
+
+    return memory.arguments(_parser("memory", "See and change what is remembered (default: list it)."))
+
+
 def _doctor_parser() -> argparse.ArgumentParser:
     parser = _parser("doctor", "Say what is wrong with this installation, or with a session.")
     parser.add_argument(
@@ -346,6 +357,7 @@ _PARSERS = {
     "sessions": _sessions_parser,
     "inspect": _inspect_parser,
     "context": _context_parser,
+    "memory": _memory_parser,
     "doctor": _doctor_parser,
 }
 

@@ -87,7 +87,8 @@ class Desk:
             fcntl.flock(guard, fcntl.LOCK_EX)
             if file and _inode(self.path) == file:
                 aside = set_aside(self.path)
-                self.notice = f"{self.path} was broken ({reason}) and is made anew; the old file is kept as {aside.name}"
+                kept = f"the old file is kept as {aside.name}"
+                self.notice = f"{self.path} was broken ({reason}) and is made anew; {kept}"
 
 
 @contextmanager
