@@ -12,6 +12,7 @@ from tests.ui.stage import Stage
 from tests.ui.test_session import opened
 from tui_agent.llm.demo import DemoProvider
 from tui_agent.settings.schema import Compaction, Profile, Settings
+from tui_agent.ui.transcript.entries import Result
 
 pytestmark = pytest.mark.usefixtures("quick", "at_once")
 
@@ -55,6 +56,11 @@ def _history(made: Stage) -> str:
     return sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
 
 
+def _results(made: Stage) -> list[str]:
+    """What the program did to the context, as the chat tells it."""
+    return [entry.label for entry in made.chat.transcript.entries if isinstance(entry, Result)]
+
+
 async def _card(made: Stage) -> None:
     await made.until(lambda: made.chat.status.facts.compacting is None, "the end")
     await made.until(lambda: "[k] keep more" in made.text, "the card")
@@ -67,15 +73,16 @@ async def test_old_results_are_shortened_then_all_of_it_is_summarised_by_itself(
         for number in range(8):
             await made.type("x")  # somebody types all the while
             await _say(made, f"read f{number}.txt")
-            if "shortened  " in made.text:
+            if any(record.role == "_elide" for record in session.context.records):
                 break
-        assert "shortened  " in made.text and not session.context.heads
+        await made.until(lambda: "shortened" in _results(made), "the line")
+        assert not session.context.heads
         for _ in range(6):
             await made.type("x")
             await _say(made, LONG)
             if session.context.heads:
                 break
-        await made.until(lambda: "compacted  " in made.text, "what it came to")
+        await made.until(lambda: "compacted" in _results(made), "what it came to")
         assert [head.op for head in session.context.heads] == ["compaction"]
         assert set(made.chat.composer.text) == {"x"} and made.app.focused is made.chat.composer
         weight = session.context.weigh()
