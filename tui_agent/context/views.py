@@ -89,14 +89,36 @@ class _First(Sequence[int]):
         return self._numbers[at]
 
 
-def history(projection: Projection) -> View[Message]:
+class Messages(View[Message]):
+    """Messages of a log, which can be told apart without being decoded."""
+
+    __slots__ = ("_projection",)
+
+    def __init__(self, projection: Projection, items: Sequence[int], item: Callable[[int], Message]) -> None:
+        super().__init__(items, item)
+        self._projection = projection
+
+    def names(self) -> list[str]:
+        """The ids of all, in order."""
+        return [self._projection.id(index) for index in self._items]
+
+    def begins_as(self, other: object, count: int) -> bool:
+        """True if the first `count` stand on the same lines of the same log there."""
+        return (
+            isinstance(other, Messages)
+            and other._projection is self._projection
+            and other._items[:count] == self._items[:count]
+        )
+
+
+def history(projection: Projection) -> Messages:
     """The messages in order, elisions applied, without those that have nothing left."""
     elided = projection.elisions.in_force
 
     def message(index: int) -> Message:
         return message_at(projection, index, projection.content(index, elided.get(index, ())))
 
-    return View(_First(projection.visible, len(projection.visible)), message)
+    return Messages(projection, _First(projection.visible, len(projection.visible)), message)
 
 
 def message_at(projection: Projection, index: int, content: Sequence[dict[str, Any]]) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
@@ -319,3 +320,71 @@ async def test_what_another_history_numbers_otherwise_is_kept_and_not_mixed_up()
         await made.turns(50, TURNS)
         rows = " ".join(await whole(made.host))
         assert all(f"prompt {number}" in rows for number in range(TURNS))
+
+
+async def test_messages_that_were_left_out_renumber_those_behind_them_and_all_is_given_back() -> None:
+    async with day() as made:
+        await made.turns(0, TURNS)
+        left_out = made.messages[8:16]
+        del made.messages[8:16]
+        await made.turns(TURNS, 2 * TURNS)
+        assert len(list(made.transcript._sheet)) <= MOST
+        assert _numbers(await whole(made.host)) == [*range(2), *range(4, 2 * TURNS)]
+        made.messages[8:8] = left_out
+        made.transcript.action_scroll_end()
+        await made.turns(2 * TURNS, 3 * TURNS)
+        assert len(list(made.transcript._sheet)) <= MOST
+        assert _numbers(await whole(made.host)) == list(range(3 * TURNS))
+
+
+def _numbers(rows: Sequence[str]) -> list[int]:
+    """The turns that rows show, by their prompts."""
+    found = (re.search(r"\bprompt (\d+)$", row) for row in rows)
+    return [int(match[1]) for match in found if match]
+
+
+async def test_an_entry_on_the_screen_whose_message_was_left_out_stays() -> None:
+    async with day() as made:
+        await made.turns(0, 3)
+        del made.messages[8:12]
+        made.grow()
+        await made.turns(3, 6)
+        assert _numbers(await whole(made.host)) == list(range(6))
+
+
+@pytest.mark.parametrize("row", [3, 40], ids=["near the end", "farther up"])
+async def test_whoever_scrolled_up_stays_at_the_row_when_the_history_is_rewritten(row: int) -> None:
+    async with day() as made:
+        await made.turns(0, 40)
+        made.transcript.scroll_relative(
+            y=-row - made.host.transcript.size.height, animate=False, immediate=True
+        )
+        await made.host.pilot.pause()
+        before = [_timeless(shown) for shown in made.host.rows]
+        made.messages[:120] = [words("what was done", origin="summary")]
+        made.transcript.load(made.messages, made.checkpoints, hold=True)
+        await made.rest()
+        assert [_timeless(shown) for shown in made.host.rows] == before
+        assert not made.transcript.follow
+
+
+async def test_whoever_reads_what_is_summarised_finds_the_summary_at_the_top() -> None:
+    async with day() as made:
+        await made.turns(0, 40)
+        made.transcript.action_scroll_home()
+        made.messages[:120] = [words("what was done", origin="summary")]
+        made.transcript.load(made.messages, made.checkpoints, hold=True)
+        await made.rest()
+        assert "summary of what came before" in made.host.rows[0]
+        assert not made.transcript.follow
+
+
+async def test_whoever_follows_the_end_follows_it_in_a_history_that_was_rewritten() -> None:
+    async with day() as made:
+        await made.turns(0, 40)
+        before = [_timeless(shown) for shown in made.host.rows]
+        made.messages[:120] = [words("what was done", origin="summary")]
+        made.transcript.load(made.messages, made.checkpoints, hold=True)
+        await made.rest()
+        assert [_timeless(shown) for shown in made.host.rows] == before
+        assert made.transcript.follow

@@ -63,6 +63,8 @@ _IDLE = 1.0
 WAYS_OUT = ("Try again", "Begin a new session", "Use the demo model", "Quit")
 """What can be done when a session cannot be opened."""
 _OPENING = "opening"
+_HOLDS = ("compaction", "edit", "prompt", "reload")
+"""Rewrites that no person goes back or forth by: who has scrolled up stays there."""
 
 
 class ChatScreen(Writing, Keyed):
@@ -175,8 +177,8 @@ class ChatScreen(Writing, Keyed):
         title = "no session is open; what now?"
         await self.ask(Question(_OPENING, "choice", title, body=str(error), choices=tuple(ways)))
 
-    def reload(self) -> None:
-        """Read the history anew."""
+    def reload(self, *, hold: bool = False) -> None:
+        """Read the history anew. `hold`: at the row where the person is."""
         if self.session is None:
             return
         context = self.session.context
@@ -184,7 +186,8 @@ class ChatScreen(Writing, Keyed):
         if previewed != (context, context.generation, len(context.history)):
             notes = () if len(context.history) else self._first_words(self.session)
             history, points = context.history, context.checkpoints()
-            self.transcript.load(history, points, notes=notes, summary=self.results.entry_of(context))
+            summary = self.results.entry_of(context)
+            self.transcript.load(history, points, notes=notes, summary=summary, hold=hold)
         self.find_again()
         weight = context.weigh()
         self.status.tell(
@@ -208,7 +211,7 @@ class ChatScreen(Writing, Keyed):
         """The history was rewritten."""
         if self.jump is not None:
             self.work(self.close_jump(), "jump")  # what it offers is no more
-        self.reload()
+        self.reload(hold=event.op in _HOLDS)
         self.tell_todo()
         if self.panel is not None:
             self.panel.changed()

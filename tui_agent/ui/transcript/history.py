@@ -109,13 +109,29 @@ class History:
         self._places: dict[str, int] = {}
         self._thought: dict[str, tuple[float | None, ...]] = {}
 
-    def grow(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
-        """More was said. Nothing changes if the messages are others now than those that were there."""
-        known = len(self)
-        if known and (len(messages) < known or messages[known - 1].id != self[known - 1].id):
-            return
+    def grow(self, messages: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> Moves | None:
+        """More was said; returns where messages stand now if some were left out since, or came back.
+
+        Nothing changes if none of those that were there is there any more: that is another history.
+        """
+        moves = self._moves(messages)
+        if moves is not None and not moves.places:
+            return None
         self._messages = messages
         self._turns.grow(checkpoints)
+        if moves is not None:
+            self._named = moves.before(self._named)
+            names = {name: moves.where.get(name) for name in self._places}
+            self._places = {name: place for name, place in names.items() if place is not None}
+        return moves
+
+    def _moves(self, messages: Sequence[Message]) -> Moves | None:
+        known = len(self)
+        begins_as = getattr(messages, "begins_as", None)
+        if begins_as is not None and begins_as(self._messages, known):
+            return None
+        old, new = _record_names(self._messages), _record_names(messages)
+        return None if old == new[:known] else Moves(old, new)
 
     def place(self, name: str) -> int | None:
         """The number of a message that came after this was made, until it is forgotten; None if there is none."""
@@ -137,6 +153,11 @@ class History:
 
     def __getitem__(self, index: int) -> Message:
         return self._messages[index]
+
+    def find(self, name: str) -> int | None:
+        """The number of a message, whenever it came; None if there is none of that name."""
+        names = _record_names(self._messages)
+        return names.index(name) if name in names else None
 
     def is_words(self, index: int) -> bool:
         """Did a person write that message?"""
@@ -191,9 +212,59 @@ class History:
             yield Words(plain(message.content))
 
 
+class Moves:
+    """Where the messages of a history stand after some were left out or came back, all in the same order."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self.where = {name: place for place, name in enumerate(new)}
+        """By name."""
+        self.places = {place: self.where[name] for place, name in enumerate(old) if name in self.where}
+        """By the place where they stood."""
+        self._before: list[int] = []
+        end = 1 + max(self.places.values(), default=-1)
+        for place in range(len(old), -1, -1):
+            end = self.places.get(place, end)
+            self._before.append(end)
+        self._before.reverse()
+        self._before[0] = 0
+
+    def before(self, place: int) -> int:
+        """The place before which all stands that stood before this one."""
+        return self._before[place]
+
+
+def _record_names(messages: Sequence[Message]) -> list[str]:
+    names = getattr(messages, "names", None)
+    if names is not None:
+        found: list[str] = names()
+        return found
+    return [record_name(message, index) for index, message in enumerate(messages)]
+
+
 def record_name(message: Message, index: int) -> str:
     """What the message at that place of the history is called in entries."""
     return message.id or f"#{index}"
+
+
+def entry_names(entry: Entry) -> Iterator[str]:
+    """The messages of the log that an entry is a part of."""
+    if entry.record:
+        yield entry.record
+    if isinstance(entry, ToolCall) and entry.result:
+        yield entry.result
+
+
+def entry_key(entry: Entry) -> tuple[object, ...]:
+    """What tells entries apart, whether they are shown as they happened or read from the log."""
+    match entry:
+        case Mark():
+            return Mark, entry.number
+        case ToolCall() if entry.tool == OWN_COMMAND:
+            return ToolCall, *list(entry_names(entry))[:1]
+        case ToolCall():
+            return ToolCall, entry.call
+        case _:
+            return type(entry), entry.record
 
 
 def gives_results(message: Message) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui_agent.ui.transcript.entries import Answer, Entry, Failure, Gap, Mark, Words
 
 if TYPE_CHECKING:
+    from tui_agent.ui.transcript.history import Moves
     from tui_agent.ui.transcript.paint import Part
 
 READ = 24
@@ -401,6 +402,15 @@ class Layout:
         )
         self._guess(items[first])
         return first
+
+    def move(self, moves: Moves) -> None:
+        """The messages stand elsewhere in the history now; what is shown stays where it is."""
+        for placed in self._items:
+            entry = placed.entry
+            if isinstance(entry, Gap):
+                entry.start, entry.stop = moves.before(entry.start), moves.before(entry.stop)
+            elif entry.index >= 0:
+                entry.index = moves.places.get(entry.index, -1)
 
     def _learn(self, messages: int, entries: Sequence[Entry]) -> None:
         """What a message takes on the average, from those read so far; settled before the user can scroll."""

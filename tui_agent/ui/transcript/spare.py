@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from tui_agent.events import OWN_COMMAND
 from tui_agent.ui.transcript.entries import Entry, Gap, Mark, Thinking, ToolCall
-from tui_agent.ui.transcript.history import gives_results, record_name
+from tui_agent.ui.transcript.history import entry_key, entry_names, gives_results, record_name
 from tui_agent.ui.transcript.said import WORTH_TELLING_S
 from tui_agent.ui.transcript.seek import Seeking
 
@@ -47,7 +46,9 @@ class Sparing(Seeking):
 
     def grow(self, history: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> None:
         """The log holds more now: of what is shown that is in it, what is spare is given back in time."""
-        self._history.grow(history, checkpoints)
+        moves = self._history.grow(history, checkpoints)
+        if moves is not None:
+            self._sheet.move(moves)
 
     def _load(self, entries: Sequence[Entry]) -> None:
         self._enough = MOST
@@ -97,7 +98,7 @@ class Spare:
         for index, placed in enumerate(layout):
             if any(abs(index - place) <= NEAR for place in places):
                 self._kept.add(placed)
-            for name in _names(placed.entry):
+            for name in entry_names(placed.entry):
                 self._holders.setdefault(name, []).append(placed)
 
     def give_back(self) -> bool:
@@ -148,7 +149,9 @@ class Spare:
         """The message that an entry begins with."""
         if entry.index >= 0:
             return entry.index
-        return next(filter(lambda place: place is not None, map(self._history.place, _names(entry))), None)
+        return next(
+            filter(lambda place: place is not None, map(self._history.place, entry_names(entry))), None
+        )
 
     def _message_names(self, start: int, stop: int) -> Iterator[str]:
         return (record_name(self._history[at], at) for at in range(start, stop))
@@ -158,7 +161,7 @@ class Spare:
         first = True
         while (placed := self._layout.at(index)) is not None:
             begins = first and isinstance(placed.entry, Mark)
-            if not begins and not any(name in names for name in _names(placed.entry)):
+            if not begins and not any(name in names for name in entry_names(placed.entry)):
                 return
             yield placed
             first, index = False, index + 1
@@ -183,7 +186,7 @@ class Spare:
         read = self._history.read(Gap(start, stop), start, stop)[2]
         left, shown = iter(read), [placed.entry for placed in block]
         for placed, entry in zip(block, shown, strict=True):
-            again = next((other for other in left if _key(other) == _key(entry)), None)
+            again = next((other for other in left if entry_key(other) == entry_key(entry)), None)
             if again is None or (again.opened != entry.opened and entry not in self._unfolded):
                 return placed
         for name in {entry.record for entry in shown if isinstance(entry, Thinking)}:
@@ -196,24 +199,3 @@ class Spare:
 
 def _thoughts(entries: Sequence[Entry], name: str) -> list[Thinking]:
     return [entry for entry in entries if isinstance(entry, Thinking) and entry.record == name]
-
-
-def _names(entry: Entry) -> Iterator[str]:
-    """The messages of the log that an entry is a part of."""
-    if entry.record:
-        yield entry.record
-    if isinstance(entry, ToolCall) and entry.result:
-        yield entry.result
-
-
-def _key(entry: Entry) -> tuple[object, ...]:
-    """What tells entries apart, whether they are shown as they happened or read from the log."""
-    match entry:
-        case Mark():
-            return Mark, entry.number
-        case ToolCall() if entry.tool == OWN_COMMAND:
-            return ToolCall, *list(_names(entry))[:1]
-        case ToolCall():
-            return ToolCall, entry.call
-        case _:
-            return type(entry), entry.record

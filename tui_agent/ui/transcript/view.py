@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tui_agent.context import Checkpoint
     from tui_agent.events import Event
     from tui_agent.messages.blocks import Message as Said
+    from tui_agent.ui.transcript.anchor import Anchor
 
 _RECENT = 200
 """Entries from the end among which a call is looked for."""
@@ -159,11 +160,14 @@ class Transcript(Selecting, Sparing):
         *,
         notes: Sequence[str] = (),
         summary: Callable[[Said], Entry] | None = None,
+        hold: bool = False,
     ) -> None:
         """Show a history from its end. Nothing of it is read before it is needed; `notes` are lines after it.
 
-        `summary` makes the entry of a summary in it.
+        `summary` makes the entry of a summary in it. `hold`: it is the one that was shown, rewritten, and whoever had
+        scrolled up stays at the same row; if that is summarised now, at the summary.
         """
+        top = self._top() if hold and not self.follow else None
         self._history = History(history, checkpoints, summary)
         before, self._live = self._live, Live(self, monotonic)
         self._cursor = None
@@ -172,6 +176,25 @@ class Transcript(Selecting, Sparing):
         gap: list[Entry] = [Gap(0, len(history))] if len(history) else []
         self._load([*gap, *(Note(note) for note in notes)])
         self._live.go_on_from(before)
+        if top is not None:
+            self._stay_at(top)
+
+    def _top(self) -> Anchor | None:
+        from tui_agent.ui.transcript.anchor import Anchor  # not needed before a history is rewritten
+
+        return Anchor.at(self._sheet, self._spot) if self._spot is not None else None
+
+    def _stay_at(self, top: Anchor) -> None:
+        place = self._history.find(top.message)
+        if place is not None:
+            self._sheet.read_message(place)
+        spot = top.find(self._sheet)
+        if spot is None and len(self._history) and self._history[0].origin == "summary":
+            spot = self._sheet.first()
+        if spot is not None:
+            self._let_go()
+            self._spot = spot
+            self.flush()
 
     def feed(self, event: Event) -> None:
         """Show what happened."""
