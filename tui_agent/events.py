@@ -342,6 +342,37 @@ class LogRecovered(Event, frozen=True):
     """Writes succeed again."""
 
 
+# --- memory ----------------------------------------------------------------------------------------------------
+
+
+class MemoryProposed(Event, frozen=True):
+    """The model proposes to remember something, and a person has to agree first.
+
+    `record` is the answer that proposes it. `old` is the text it would replace, empty if there is none. `outside` names
+    what the turn had read by then (`README.md`, `curl ...`); not empty, it is tainted. `noise`: it tells of the state
+    of some work, which is not worth remembering. `refused`: a person has refused it before, so that it does not wait.
+    """
+
+    id: str
+    scope: str
+    key: str
+    body: str
+    old: str = ""
+    record: str = ""
+    outside: tuple[str, ...] = ()
+    noise: bool = False
+    refused: bool = False
+
+
+class MemoryChanged(Event, frozen=True):
+    """A memory is another one now. `what`: proposed, accepted, rejected, edited, deleted, undone, suspended, resumed."""
+
+    id: str
+    what: str
+    scope: str
+    key: str
+
+
 # --- compaction ------------------------------------------------------------------------------------------------
 
 
