@@ -219,7 +219,7 @@ class Records(Tab):
     # --- what can be done
 
     def keys(self) -> Sequence[Key]:
-        made = [*self.reading_keys(), Key("/", "filter", "filter", rank=2)]
+        made = [*self.reading_keys(), Key("/", "filter", "filter")]
         record = self._current()
         if self.writable and record is not None and not record.role.startswith("_") and not record.damaged:
             pinned = bool(self.context.marks(record.id).get("pinned"))

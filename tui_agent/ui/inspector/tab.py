@@ -25,7 +25,7 @@ from textual.worker import Worker, WorkerState
 from tui_agent import literal
 from tui_agent.ui.filter import Filter
 from tui_agent.ui.inspector.leaf import Leaf
-from tui_agent.ui.still import Down, Text
+from tui_agent.ui.still import Covered, Down, Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ class Around:
     trace: Path | None = None
 
 
-class Tab(Down):
+class Tab(Covered):
     """A tab. `NAME` stands in the panel's first line; `grew` and `changed` say what happened to the log."""
 
     NAME = ""
@@ -186,7 +186,7 @@ class Tab(Down):
     def reading_keys(self) -> Sequence[Key]:
         """The keys of a row that opens as a text."""
         if not self.detail_open:
-            return [Key("Enter", "open", "choose")]
+            return [Key("Enter", "open", "choose", rank=2)]
         return [Key("Enter", "close", "choose", rank=2), Key("y", "copy", "copy")]
 
     def cells(self, index: int) -> Sequence[Cell]:
