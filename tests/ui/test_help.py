@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.color import Color
 
 from tests.ui.spots import EVERY, at
 from tests.ui.stage import Stage, stage
@@ -133,3 +134,51 @@ def _shows(made: Stage, words: str) -> bool:
 async def _open(made: Stage) -> None:
     await made.until(lambda: isinstance(made.app.screen, HelpScreen))
     await made.settle()
+
+
+@pytest.mark.usefixtures("quick")
+async def test_the_help_that_is_opened_again_begins_at_its_top_and_tells_of_the_other_place(
+    tmp_path: Path,
+) -> None:
+    async with at(tmp_path, EVERY["composer"], (100, 30)) as made:
+        await made.press("f1")
+        await _open(made)
+        first = made.app.screen
+        await made.press("pagedown", "escape")
+        await made.until(lambda: made.app.screen is made.chat)
+        await made.press("ctrl+x", "i")
+        await made.until(lambda: made.chat.panel is not None and made.app.focused is made.chat.panel.tab.rows)
+        await made.press("f1")
+        await _open(made)
+        assert made.app.screen is first
+        assert f"{HERE}the inspector, records" in made.lines[1]
+
+
+async def test_the_help_that_is_opened_again_has_the_theme_and_the_size_of_now(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await made.press("f1")
+        await _open(made)
+        await made.press("escape")
+        await made.until(lambda: made.app.screen is made.chat)
+        made.app.theme = "textual-light"
+        await made.settle()
+        await made.pilot.resize_terminal(80, 24)
+        await made.press("f1")
+        await _open(made)
+        ground = Color.parse(made.app.get_css_variables()["surface"])
+        assert made.app.screen.query_one("#help").styles.background == ground
+        assert max(map(len, map(str.rstrip, made.lines))) <= 80 and made.lines[-1].startswith("╰")
+
+
+async def test_what_is_selected_in_the_help_is_copied(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await made.press("f1")
+        await _open(made)
+        row = next(index for index, line in enumerate(made.lines) if "Writing" in line)
+        column = made.lines[row].index("Writing")
+        await made.pilot.mouse_down(offset=(column, row))
+        await made.pilot.hover(offset=(column + 7, row))
+        await made.pilot.mouse_up(offset=(column + 7, row))
+        assert made.app.screen.get_selected_text() == "Writing"
+        style = made.app.screen._compositor.render_strips()[row].crop(column, column + 7)
+        assert {segment.style.bgcolor for segment in style if segment.style} != {None}

@@ -308,7 +308,12 @@ class TuiAgent(Switching):
 
         commands = listed(self.session.commands if self.session is not None else ())
         place = self.screen.here() if isinstance(self.screen, Listing) else here(self._chat)
-        self.push_screen(HelpScreen(self.keys, commands, self.keys.problems, here=place, at=at))
+        screen = self.kept_screen(HelpScreen)
+        if screen is None:
+            screen = HelpScreen(self.keys)
+            self.keep_screen(screen)
+        screen.tell(self.keys, commands, self.keys.problems, here=place, at=at)
+        self.push_screen(screen)
 
     def _show_every_key(self) -> None:
         from tui_agent.ui.help import EVERY_KEY
@@ -416,7 +421,9 @@ def run(
 ) -> int:
     """Run the screen until it is left; returns the exit code. On the way out the resume command is printed."""
     register_keys()
-    app = TuiAgent(Wanted(workspace, resume, profile, demo=demo, append_system=append_system, tour=tour), settings)
+    app = TuiAgent(
+        Wanted(workspace, resume, profile, demo=demo, append_system=append_system, tour=tour), settings
+    )
     code = app.run()
     if app.farewell and not tour:
         sys.stdout.write(app.farewell)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.app import App
 from textual.filter import Monochrome, NoColor
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui_agent.ui.terminal import Keyboard
+
+Kept = TypeVar("Kept", bound="Screen[Any]")
 
 
 class HostedApp(App[int]):
@@ -51,6 +53,7 @@ class HostedApp(App[int]):
         self._harmless = Harmless()
         self._without_colour, self._in_grey = NoColor(), Monochrome()
         self._holds_frames = self._owes_frame = False
+        self._kept: list[Screen[Any]] = []
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
@@ -67,6 +70,7 @@ class HostedApp(App[int]):
         else:
             # a theme set before the start: no style sheet was read with another one
             self.stylesheet.set_variables(self.get_css_variables())
+        self._forget_screens()
 
     def read_later_styles(self) -> None:
         """Read the style sheets that the first frame does without. Every widget that they are for comes after this."""
@@ -91,6 +95,7 @@ class HostedApp(App[int]):
             for screen in self.screen_stack:
                 for widget in screen.walk_children(Widget, with_self=True):
                     widget.refresh()
+            self._forget_screens()
 
     def on_mount(self) -> None:
         self.app_resume_signal.subscribe(self, self._resumed)
@@ -98,6 +103,26 @@ class HostedApp(App[int]):
     def _resumed(self, _: Any) -> None:
         """The screen that was there before a suspend is gone."""
         self.screen.refresh(layout=True)
+
+    # --- screens that are shown again
+
+    def keep_screen(self, screen: Screen[Any]) -> None:
+        """Keep a screen when it is left, for `kept_screen`: until things look different."""
+        self.install_screen(screen, f"kept-{id(screen)}")
+        self._kept.append(screen)
+
+    def kept_screen(self, kind: type[Kept]) -> Kept | None:
+        """The kept screen of a kind; None while there is none that is not shown."""
+        free = (screen for screen in self._kept if screen not in self.screen_stack)
+        return next((screen for screen in free if isinstance(screen, kind)), None)
+
+    def _forget_screens(self) -> None:
+        """Those that are not shown do not hear of it."""
+        for screen in self._kept:
+            self.uninstall_screen(screen)
+            if screen not in self.screen_stack:
+                screen.remove()
+        self._kept.clear()
 
     # --- a slow terminal
 

@@ -12,7 +12,8 @@ from textual import containers, widgets
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from textual.geometry import Size
+    from textual.geometry import Region, Size
+    from textual.strip import Strip
 
 
 class Still(Widget):
@@ -36,9 +37,13 @@ class Down(containers.Vertical, Still):
 
 
 class Covered(containers.Container, Still):
-    """Widgets below or over each other that leave nothing of it free: no row of its own is worked out."""
+    """Widgets below or over each other that leave nothing of it free: it draws nothing of its own.
 
-    BLANK = True
+    Where they leave something free all the same, what is behind it shows.
+    """
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        return []
 
 
 class Text(widgets.Static, Still):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.style import Style
 
@@ -31,6 +32,7 @@ from tui_agent.ui.still import Down, Text
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.strip import Strip
 
     from tui_agent.context import Context
 
@@ -105,6 +107,10 @@ class Panel(Down):
         if self.size.width != self._width:
             self._width = self.size.width
             self._show_names()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # but for its border it is covered: each row is as the first
+        return super().render_lines(Region(crop.x, crop.y, crop.width, 1)) * crop.height
 
     def fit(self, columns: int, *, over: bool) -> None:
         """Take so many columns, beside the chat or over it."""
