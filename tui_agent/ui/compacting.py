@@ -75,7 +75,7 @@ def figures(event: events.CompactionCompleted, mark: str) -> str:
 def less(event: events.CompactionCompleted) -> str:
     """The share that went: `, 73% less`."""
     share = 1 - event.after / event.before if event.before else 0
-    return f", {share:.0%} less" if share > 0 else ""
+    return f", {share:.0%} less" if share >= 0.01 else ""
 
 
 def facts(event: events.CompactionCompleted) -> list[Fact]:
@@ -86,11 +86,17 @@ def facts(event: events.CompactionCompleted) -> list[Fact]:
     kept = "; ".join(one_line(kept, _SAID) for kept in event.kept)
     found.append((f"word for word: {kept or 'nothing'}", "info"))
     went = f"{event.replaced:,} {'message' if event.replaced == 1 else 'messages'}"
-    found.append((f"went into the summary: {went}, whole in {event.backup}", "info"))
+    if event.edited:
+        found.append(
+            (f"stands for {went}, as before; the one that was in force is in {event.backup}", "info")
+        )
+    else:
+        found.append((f"went into the summary: {went}, whole in {event.backup}", "info"))
     if event.lost:
         gone = "1 mark is" if event.lost == 1 else f"{event.lost:,} marks are"
         found.append((f"{gone} gone with what they stood on", "warning"))
-    found.append((_took(event), "info"))
+    if not event.edited:
+        found.append((_took(event), "info"))
     return found
 
 

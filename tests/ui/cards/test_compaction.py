@@ -109,6 +109,17 @@ async def test_what_the_log_says_otherwise_stands_first(tmp_path: Path) -> None:
         assert "2 marks are gone" in made.text
 
 
+async def test_a_summary_that_was_written_anew_does_not_claim_to_have_what_went(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        rewritten(made.session, "edit", "context_4.jsonl")
+        edited = replace(DONE, edited=True, backup="context_4.jsonl", before=41_300, after=41_250, input=0)
+        made.session.emit(edited)
+        await made.until(lambda: "[k] keep more" in made.text, "the card")
+        assert "summary replaced  ~41,300 -> ~41,250 tokens  edited by you" in made.text
+        assert "the one that was in force is in" in made.text and "whole in" not in made.text
+        assert "because" not in made.text
+
+
 @pytest.mark.parametrize("first", ["rotated", "completed"])
 async def test_the_card_outlives_that_the_history_is_read_anew(first: str, tmp_path: Path) -> None:
     async with stage(tmp_path) as made:

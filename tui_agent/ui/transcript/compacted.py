@@ -49,7 +49,7 @@ def completed(event: events.CompactionCompleted, mark: str) -> Result:
     """The card of a compaction that is in force; `mark` is how sure its weight before was."""
     text = plain_text(event.text)
     return Result(
-        "compacted",
+        "summary replaced" if event.edited else "compacted",
         text,
         figures=compacting.figures(event, mark),
         facts=compacting.facts(event),
