@@ -170,6 +170,31 @@ async def test_an_enemy_is_asked_twice_and_then_no_more(tmp_path: Path) -> None:
         assert step.summaries > asked
 
 
+async def test_an_estimate_that_is_lower_than_the_count_before_is_no_gain(tmp_path: Path) -> None:
+    """What fills the window stays, since it is pinned: summaries of the little beside it are soon made no more."""
+
+    def answer(body: dict[str, Any]) -> Reply:
+        if is_compaction(body):
+            return Reply.text(SUMMARY)
+        asked = spoken({"messages": body["messages"][-1:]})
+        return Reply.text("the parser reads alpha.py " * 650 if "everything" in asked else "the parser " * 20)
+
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, settings=compacting(server, window=8_000)) as run,
+    ):
+        server.always(answer)
+        await run.say("tell everything about the parser in alpha.py")
+        await run.session.perform("pin", run.context.history[-1].id)
+        for number in range(24):
+            if any(skipped.reason == "no_progress" for skipped in run.all(CompactionSkipped)):
+                break
+            await run.say(f"and the parser in alpha.py, {number}")
+        else:
+            pytest.fail("it never came to that")
+        assert len(run.all(CompactionCompleted)) == 2
+
+
 # --- one giant result ------------------------------------------------------------------------------------------------
 
 

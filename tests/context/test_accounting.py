@@ -234,7 +234,7 @@ async def test_estimates_follow_what_the_endpoint_counts(path: Path) -> None:
     count = 1000
     await step(context, count)
     for number in range(12):
-        added = result(f"t{number}", f"output number {number} of a tool " * 20)
+        added = result(f"t{number}", f"output number {number} of a tool " * 100)
         await context.append_message(added)
         count += round(estimate(added) * 1.5) + 40
         await step(context, count)

@@ -187,6 +187,13 @@ def test_one_absurd_figure_moves_little_and_many_stop_at_half_and_double() -> No
     assert estimator.factor == 0.5
 
 
+def test_many_short_messages_do_not_change_what_a_long_text_is_thought_to_weigh() -> None:
+    estimator = Estimator(NEW)
+    for _ in range(8):
+        estimator.calibrate(estimated=20, exact=60)
+    assert estimator.factor < 1.15
+
+
 def test_odd_shapes_are_counted_as_far_as_they_can_be() -> None:
     count = Estimator(NEW).count
     deep: Any = "words " * 100

@@ -275,7 +275,7 @@ class Compactor:
     ) -> None:
         head, after = backup.figures, self._context.weigh().total
         limit = self._around.policy().limit(wanted.window or self._around.window())
-        gained = after < limit and before - after >= _LEAST_GAIN * limit
+        gained = after < limit and _freed(found, before - after) >= _LEAST_GAIN * limit
         self.fruitless = 0 if gained or wanted.trigger == "manual" else self.fruitless + 1
         for told in self.on_compacted:
             try:
@@ -327,6 +327,15 @@ _STOPPED = {
     "cancelled": "stopped before anything was changed",
     "superseded": "the history was changed meanwhile, so it was given up",
 }
+
+
+def _freed(found: Made, less: int) -> int:
+    """The tokens that a summary freed, where the next request is thought to weigh so much `less`.
+
+    That is partly because what stays is estimated now, and was counted before; so what went is asked too.
+    """
+    retained = found.look.retained
+    return less if retained.cut else min(less, retained.tokens.count - found.tokens)
 
 
 def cost_of(usage: Usage | None, price: Price | None) -> float | None:

@@ -73,6 +73,8 @@ _PER_CALL = 8
 
 _ALPHA = 0.3
 """How much the newest exact figure moves the correction."""
+_TELLING = 500
+"""Tokens: of less text than this the frame of its messages says more than the text, so it moves it by as much less."""
 _LEAST, _MOST = 0.5, 2.0
 
 _LOWER = bytes(range(ord("a"), ord("z") + 1))
@@ -143,12 +145,13 @@ class Estimator:
     def calibrate(self, *, estimated: int, exact: int) -> None:
         """Learn from a request: `count` said `estimated` of it (with the factor of now), the endpoint `exact`.
 
-        Figures that are not positive teach nothing. One figure counts for at most half or double.
+        Figures that are not positive teach nothing, small ones little. One figure counts for at most half or double.
         """
         if estimated <= 0 or exact <= 0:
             return
         ratio = min(_MOST, max(_LEAST, exact / estimated))
-        self._factor = min(_MOST, max(_LEAST, self._factor * (1 + _ALPHA * (ratio - 1))))
+        share = _ALPHA * min(1.0, estimated / _TELLING)
+        self._factor = min(_MOST, max(_LEAST, self._factor * (1 + share * (ratio - 1))))
 
     # --- weights ---------------------------------------------------------------------------------------------
 
