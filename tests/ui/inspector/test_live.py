@@ -75,9 +75,9 @@ async def test_figures_change_under_a_cursor_and_a_scroll_that_stay(tmp_path: Pa
     async with opened(tmp_path / "shop", size=(120, 16)) as made:
         await _say(made, "hello")
         await _show(made, "Tokens")
-        await made.until(lambda: "tool definitions" in made.text)
         tab = made.chat.panel.tab if made.chat.panel is not None else None
         assert isinstance(tab, TokenFigures)
+        await made.until(lambda: any("tool definitions" in line.said.plain for line in tab._lines))
         tab.rows.move([line.name for line in tab._lines].index("share answers"))
         tab.rows.scroll_to(y=tab.rows.max_scroll_y, animate=False)
         await made.settle()
