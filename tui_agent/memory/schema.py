@@ -133,7 +133,17 @@ def fitted(memory: Memory) -> Memory:
         raise StoreError("a workspace memory needs a workspace")
     if memory.scope == "session" and not session:
         raise StoreError("a session memory needs a session")
-    return replace(memory, key=key, body=clean_body(memory.body), workspace_id=workspace, session_id=session)
+    return replace(
+        memory,
+        id=literal.clean(memory.id),
+        key=key,
+        body=clean_body(memory.body),
+        workspace_id=workspace,
+        session_id=session,
+        source_session=literal.clean(memory.source_session),
+        source_record=literal.clean(memory.source_record),
+        outside=tuple(map(literal.clean, memory.outside)),
+    )
 
 
 def place(memory: Memory) -> str:

@@ -155,8 +155,13 @@ def _where(path: Path, text: bytes) -> tuple[int, int] | None:
 
 
 def _diff(name: str, old: bytes, new: bytes) -> str:
-    before, after = (text.decode(errors="replace").split("\n") for text in (old, new))
+    before, after = _lines(old), _lines(new)
     return "\n".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm=""))
+
+
+def _lines(text: bytes) -> list[str]:
+    lines = text.decode(errors="replace").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _read(path: Path) -> bytes | None:
