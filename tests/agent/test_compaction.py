@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from tests.context.compare import check
@@ -488,6 +489,23 @@ async def test_where_prompt_and_tools_alone_are_too_much_it_says_so(tmp_path: Pa
             assert isinstance(ended, CompactionSkipped)
             assert ended.reason == "floor"
             assert "larger window" in ended.detail
+
+
+@pytest.mark.parametrize("keys", [{"trigger_ratio": 0.1, "micro_ratio": 0.06}, {"reserved_tokens": 200_000}])
+async def test_who_asks_gets_a_summary_however_early_settings_want_one(
+    tmp_path: Path, keys: dict[str, Any]
+) -> None:
+    """Nothing is compacted by itself where prompt and tools are over the trigger, which is said once; by hand it is."""
+    window = 10_000 if "trigger_ratio" in keys else 200_000
+    async with ScriptedServer() as server:
+        server.always(answering(size=60))
+        async with engine(tmp_path, server, settings=settings(server, window=window, **keys)) as run:
+            for number in range(3):
+                await run.say(f"mend the parser in alpha.py, part {number}")
+            assert [skipped.reason for skipped in run.all(CompactionSkipped)] == ["floor"]
+            assert isinstance(await compacted(run), CompactionCompleted)
+            assert run.all(CompactionCompleted)[-1].replaced
+            await check(run.context)
 
 
 async def test_what_changed_on_disk_is_in_force_from_the_compaction_on_and_said(tmp_path: Path) -> None:

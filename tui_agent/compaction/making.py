@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 ORIGIN = "summary"
 
+_UNASKED: tuple[Trigger, ...] = ("auto", "ahead")
+"""What begins a compaction that nobody asked for and that no request has to have."""
+
 _REQUESTS = 10
 """A person's last requests may stay up to this part of the window (1/10)."""
 _FACTS = 8
@@ -108,15 +111,13 @@ def look(
     floor = context.system_tokens.count + context.tools_tokens.count
     most = max(1, int(settings.summary_ratio * window))
     limit = policy.limit(window)
-    if floor >= limit:
-        raise Skipped(
-            "floor",
-            f"the system prompt and the tools alone weigh about {floor:,} tokens, and compacting is due at {limit:,}: "
-            "no summary makes that less. Use a model with a larger window (/model), fewer tools, or shorter "
-            "instruction files",
-        )
-    room = max(0, int(_ROOM * limit) - floor - most)
+    if floor >= limit and wanted.trigger in _UNASKED:
+        raise Skipped("floor", too_high(floor, limit))
+    # who asks for one gets it, however early settings want it
+    room = max(0, int(_ROOM * (limit if floor < limit else window)) - floor - most)
     retained = retain(context, newest=newest, budget=budget, room=room, upto=upto)
+    if floor >= limit and not (retained.replaced or retained.cut):
+        raise Skipped("floor", too_high(floor, limit))
     history = [message for message in context.history if _lies_before(context, message, upto)]
     facts = min(MAX_BYTES, window // _FACTS)
     ledger = Ledger.of(_since_ledger(context.records), context.state, most=facts)
@@ -134,6 +135,15 @@ def look(
         instruction=wanted.instruction,
     )
     return Look(upto, generation, weight, retained, ledger, source, newest, budget, room)
+
+
+def too_high(floor: int, limit: int) -> str:
+    """Why no summary helps where prompt and tools alone weigh `floor` tokens, and one is due at `limit`."""
+    return (
+        f"the system prompt and the tools alone weigh about {floor:,} tokens, and compacting is due at {limit:,}: "
+        "no summary makes that less. Use a model with a larger window (/model), fewer tools, or shorter instruction "
+        "files; or let it be due later (compaction.trigger_ratio, compaction.reserved_tokens)"
+    )
 
 
 def renewed(context: Context, found: Look) -> Look:

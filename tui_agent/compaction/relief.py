@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-from tui_agent.compaction.making import Wanted
+from tui_agent.compaction.making import Wanted, too_high
 from tui_agent.events import CompactionHeld, CompactionSkipped
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FRUITLESS = 2
 """After so many runs in a row that gained next to nothing, nothing is compacted by itself any more."""
 _GROWTH = 0.05
-"""A run that came to nothing is not tried again before the context has grown by this part of the limit."""
+"""A run that came to nothing is not tried again before the context has grown by this part of the window."""
 
 
 class Shortening(Protocol):
@@ -89,8 +89,8 @@ class Relief:
             return self._leave(due, "off", "compaction.auto is off in settings: /compact compacts")
         if self.held:
             return self._leave(due, "held", "you took a compaction back: /compact compacts again")
-        alone = policy.settings.strategy == "none" or self._compactor.fruitless >= FRUITLESS
-        freed = await self._micro.relieve(total, window, alone=alone)
+        why = self._why_no_summary(self._floor(), policy.limit(window))
+        freed = await self._micro.relieve(total, window, alone=why is not None)
         if freed:
             total = self._context.weigh().total
         if not (self._is_full(total) or self._micro.escalate):
@@ -98,13 +98,21 @@ class Relief:
             return bool(freed)
         if not summaries:
             return bool(freed)
-        if policy.settings.strategy == "none":
-            return self._leave("full", "off", "compaction.strategy is none in settings") or bool(freed)
-        if self._compactor.fruitless >= FRUITLESS:
-            return self._leave("full", "no_progress", _NO_PROGRESS) or bool(freed)
+        if why is not None:
+            return self._leave("full", *why) or bool(freed)
         if self._is_tried(total):
             return bool(freed)
         return await self._compact(Wanted("auto")) or bool(freed)
+
+    def _why_no_summary(self, floor: int, limit: int) -> tuple[str, str] | None:
+        """Reason and detail, where none is made unasked however full the window is."""
+        if self._around.policy().settings.strategy == "none":
+            return "off", "compaction.strategy is none in settings"
+        if floor >= limit:
+            return "floor", too_high(floor, limit)
+        if self._compactor.fruitless >= FRUITLESS:
+            return "no_progress", _NO_PROGRESS
+        return None
 
     async def recover(self, *, tokens: int | None = None, window: int | None = None) -> bool:
         """Make room for a request that did not fit; True if there is more of it. `tokens` and `window` are what the
@@ -138,7 +146,7 @@ class Relief:
 
     def _is_tried(self, total: int) -> bool:
         generation, weight = self._tried
-        step = _GROWTH * self._around.policy().limit(self._around.window())
+        step = _GROWTH * self._around.window()
         return generation == self._context.generation and total < weight + step
 
     def _leave(self, due: str, reason: str, detail: str) -> bool:
