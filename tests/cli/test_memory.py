@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ from tests.support.hostile import SMALL, acts
 from tui_agent import paths
 from tui_agent.memory.store import MemoryStore
 from tui_agent.workspace.root import identity
+
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal obeys, or turns a line around with."""
 
 
 @pytest.fixture
@@ -204,8 +208,10 @@ def test_foreign_text_acts_on_no_terminal(run: Inside, store: MemoryStore) -> No
     for number, text in enumerate(text for text in SMALL.values() if text.strip()):
         store.add("user", f"k{number}", text + ".")
         store.propose(proposed(f"p{number}", text + ".", tainted=True, outside=(text,)))
-    for argv in (("list",), ("search", "a"), ("list", "--json")):
+    for argv in (("list",), ("search", "a"), ("list", "--status", "proposed")):
         assert acts(run("memory", *argv).out) == []
+    for argv in (("list", "--json"), ("export",), ("show", "k3", "--json")):
+        assert not OBEYED.search(run("memory", *argv).out)
     for number in range(0, len(SMALL) - 5, 7):
         assert acts(run("memory", "show", f"k{number}").out) == []
         assert acts(run("memory", "edit", f"k{number}", "x").out) == []

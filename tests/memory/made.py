@@ -1,13 +1,15 @@
-"""Memories as a model proposes them, and what of a memory an undo brings back."""
+"""Memories as a model proposes them, a store that is broken, and what of a memory an undo brings back."""
 
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from tui_agent.memory.schema import Memory
+from tui_agent.memory.store import MemoryStore
 
 
 def proposed(
@@ -21,6 +23,18 @@ def proposed(
         given.setdefault("session_id", given["source_session"])
     name = hashlib.sha256(repr((key, body, scope, record, given)).encode()).hexdigest()
     return Memory(**{"id": name, "scope": scope, "key": key, "body": body, **given})
+
+
+def broken(path: Path) -> None:
+    """Make a store whose file opens, and is found broken by whoever reads further."""
+    store = MemoryStore(path)
+    for number in range(50):
+        store.add("user", f"k{number}", "words " * 100)
+    content = bytearray(path.read_bytes())
+    # the header and the list of tables stay
+    for page in range(2, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 200] = b"\xff" * 200
+    path.write_bytes(content)
 
 
 def bare(memory: Memory) -> Memory:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.memory.made import proposed
+from tests.memory.made import broken, proposed
 from tests.support import crash
 from tui_agent.memory.store import MemoryStore
 
@@ -97,6 +97,15 @@ def test_two_programs_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_programs_write_at_once_for_half_a_minute(tmp_path: Path) -> None:
     both_write(tmp_path / "memory.db", 30)
+
+
+def test_two_programs_that_find_it_broken_make_one_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    broken(path)
+    content = path.read_bytes()
+    both_write(path, 0.5)
+    (aside,) = tmp_path.glob("memory.db.broken-*")
+    assert aside.read_bytes() == content
 
 
 def test_a_long_writer_is_waited_for(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.memory.made import bare, proposed
+from tests.memory.made import bare, broken, proposed
 from tests.support.hostile import TEXTS
 from tui_agent.memory.schema import LARGEST_BODY, LONGEST_KEY, SCHEMA, Memory, StoreError
 from tui_agent.memory.store import MemoryStore
@@ -437,13 +437,8 @@ def test_a_file_that_is_no_database_is_set_aside_and_named(store: MemoryStore) -
 
 
 def test_a_database_with_a_broken_page_is_set_aside_whole_and_work_goes_on(store: MemoryStore) -> None:
-    for number in range(50):
-        store.add("user", f"k{number}", "words " * 100)
-    content = bytearray(store.path.read_bytes())
-    # the header and the list of tables stay: only what reads further finds out
-    for page in range(2, len(content) // 4096):
-        content[page * 4096 : page * 4096 + 200] = b"\xff" * 200
-    store.path.write_bytes(content)
+    broken(store.path)
+    content = store.path.read_bytes()
     fresh = MemoryStore(store.path)
     assert fresh.list() == []
     assert fresh.add("user", "k", "one").body == "one"

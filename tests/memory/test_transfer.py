@@ -50,6 +50,12 @@ def test_hostile_text_comes_back_as_it_was(name: str) -> None:
     assert parse(dump(made).replace("\n", "\r\n"))[0].key == memory.key
 
 
+def test_nothing_hidden_is_written_as_it_is() -> None:
+    text = dump([proposed(body="a\u202eb\x9bc\u2066d", outside=("x\r\n\ufeffy",))])
+    assert not set(text) & set("\u202e\x9b\u2066\ufeff\r")
+    assert parse(text)[0].outside == ("x\r\n\ufeffy",)
+
+
 def test_texts_of_many_lines_are_written_so_that_people_can_read_them() -> None:
     text = dump([replace(proposed(body="first line\nsecond line"), rev=3)])
     assert "first line\nsecond line" in text

@@ -13,6 +13,7 @@ Reading back what was written gives the same memories, character for character.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -23,6 +24,9 @@ from tui_agent.memory.schema import Memory, StoreError, fitted
 
 _FORMAT = 1
 
+_HIDDEN = re.compile("[\x80-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+"""What a terminal or an editor obeys and does not show; written as escapes."""
+
 _FIRST = ("key", "scope", "body")
 _DERIVED = ("rev",)
 
@@ -32,9 +36,11 @@ def dump(memories: Iterable[Memory]) -> str:
     import tomli_w
 
     tables = [f"format = {_FORMAT}\n"]
-    # each by itself, with texts of many lines as such
-    tables += [tomli_w.dumps({"memory": [_table(memory)]}, multiline_strings=True) for memory in memories]
-    return "\n".join(tables)
+    for table in map(_table, memories):
+        # texts of many lines as such, where that loses no carriage return
+        readable = "\\r" not in repr(table)
+        tables.append(tomli_w.dumps({"memory": [table]}, multiline_strings=readable))
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", "\n".join(tables))
 
 
 def parse(text: str) -> Sequence[Memory]:
