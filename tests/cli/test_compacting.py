@@ -52,6 +52,18 @@ def test_what_cannot_be_compacted_is_refused_and_stays_as_it_is(
     assert (done.code, "--resume" in done.err) == (1, True)
 
 
+def test_a_summary_that_cannot_be_used_is_refused_with_the_way_that_needs_no_model(
+    run: Inside, shop: Path, server: Served
+) -> None:
+    made = session(shop, *LONG)
+    before = made.context_path.read_bytes()
+    server.script(Reply.text("ACK"))
+    done = run("context", "compact", "--profile", "scripted")
+    assert (done.code, made.context_path.read_bytes()) == (1, before)
+    assert "it only acknowledges: 'ACK' (--strategy extractive needs no model)" in done.err
+    assert run("context", "compact", "--strategy", "extractive").code == 0
+
+
 def test_the_hook_after_it_has_run_when_the_command_ends(run: Inside, shop: Path, home: Path) -> None:
     (home / "config").mkdir(mode=0o700)
     (home / "config" / "settings.toml").write_text('[hooks]\npost_compact = "sleep 0.3; cat > told.json"\n')

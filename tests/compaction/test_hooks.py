@@ -48,7 +48,7 @@ async def test_exit_code_2_blocks_with_what_went_to_standard_error(tmp_path: Pat
 
 async def test_a_block_without_a_reason_is_a_block(tmp_path: Path) -> None:
     verdict = await hooks(tmp_path, "exit 2").before(FACTS)
-    assert "pre_compact" in verdict.blocked and not verdict.notice
+    assert verdict.blocked == "it gave no reason, only exit code 2" and not verdict.notice
 
 
 async def test_the_reason_is_safe_to_show_and_not_endless(tmp_path: Path) -> None:

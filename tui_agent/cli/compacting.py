@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Ended = CompactionCompleted | CompactionFailed | CompactionSkipped
 
+_WITHOUT_MODEL = "extractive"
+
 
 async def compact(options: argparse.Namespace, target: Target, workspace: Path) -> int:
     """Compact the session of a log; nobody is asked. Returns the exit code.
@@ -68,16 +70,17 @@ async def _compacted(session: Session, options: argparse.Namespace, heard: list[
 
 def _told(options: argparse.Namespace, target: Target, ended: Ended) -> int:
     if isinstance(ended, CompactionFailed):
-        ways = f" ({'; or '.join(ended.ways)})" if ended.ways else ""
-        raise Failed(f"not compacted: {ended.reason}{ways}")
+        way = "" if ended.strategy == _WITHOUT_MODEL else f" (--strategy {_WITHOUT_MODEL} needs no model)"
+        raise Failed(f"not compacted: {ended.reason}{way}")
     if isinstance(ended, CompactionSkipped):
-        raise Failed(f"not compacted ({ended.reason}): {ended.detail}")
+        raise Failed(f"not compacted: {ended.detail}")
     if options.json:
         say_json({"session": target.session, "path": str(target.path), **_data(ended)})
         return 0
+    went = "1 message" if ended.replaced == 1 else f"{ended.replaced:,} messages"
     say(
-        f"compacted from about {ended.before:,} to {ended.after:,} tokens by {ended.strategy}: {ended.replaced} "
-        f"messages went into the summary; what was before is {ended.backup} (tui-agent context undo brings it back)"
+        f"compacted from about {ended.before:,} to {ended.after:,} tokens by {ended.strategy}: {went} went into the "
+        f"summary; what was before is {ended.backup} (tui-agent context undo brings it back)"
     )
     if ended.kept:
         say(f"word for word: {', '.join(ended.kept)}")

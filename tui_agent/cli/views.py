@@ -149,7 +149,10 @@ def _backups(context: Context, target: Target) -> View:
     found = context.backups()
     data = [{**asdict(backup), "path": str(target.path.parent / backup.name)} for backup in found]
     if not found:
-        return data, "no backups yet: each rewrite of the history (revert, clear, restore, undo) keeps one"
+        return (
+            data,
+            "no backups yet: each rewrite of the history (compact, revert, clear, restore, undo) keeps one",
+        )
     columns: list[Column | str] = [
         "NAME",
         "MADE BY",
@@ -164,9 +167,11 @@ def _backups(context: Context, target: Target) -> View:
         for b in found
     ]
     total = size(sum(backup.bytes for backup in found))
-    return data, table(
-        columns, rows
-    ) + f"\n\n{len(found)} backups, {total}; tui-agent context restore NAME {target.option}"
+    return (
+        data,
+        table(columns, rows)
+        + f"\n\n{len(found)} backup{'s' * (len(found) > 1)}, {total}; tui-agent context restore NAME {target.option}",
+    )
 
 
 def _backup_remark(backup: Backup) -> str:

@@ -90,9 +90,7 @@ class Hooks:
                 notice=f"the {moment} hook was ended after {self._timeout:g} s: it had not come to its end"
             )
         if result.exit == BLOCKS and moment == "pre_compact":
-            return Verdict(
-                blocked=said or f"the {moment} hook said no (exit code {BLOCKS}) and gave no reason"
-            )
+            return Verdict(blocked=said or f"it gave no reason, only exit code {BLOCKS}")
         if result.exit:
             about = f": {said}" if said else ""
             return Verdict(notice=f"the {moment} hook failed (exit code {result.exit}){about}")
