@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Ended = CompactionCompleted | CompactionFailed | CompactionSkipped
 
-_WITHOUT_MODEL = "extractive"
+_WAYS = ("--strategy extractive needs no model",)
+"""What `WAYS` are on the command line."""
 
 
 async def compact(options: argparse.Namespace, target: Target, workspace: Path) -> int:
@@ -69,9 +70,11 @@ async def _compacted(session: Session, options: argparse.Namespace, heard: list[
 
 
 def _told(options: argparse.Namespace, target: Target, ended: Ended) -> int:
+    from tui_agent.compaction.checks import WAYS
+
     if isinstance(ended, CompactionFailed):
-        way = "" if ended.strategy == _WITHOUT_MODEL else f" (--strategy {_WITHOUT_MODEL} needs no model)"
-        raise Failed(f"not compacted: {ended.reason}{way}")
+        ways = _WAYS if ended.ways == WAYS else ended.ways
+        raise Failed(f"not compacted: {ended.reason}" + (f" ({'; or '.join(ways)})" if ways else ""))
     if isinstance(ended, CompactionSkipped):
         raise Failed(f"not compacted: {ended.detail}")
     if options.json:
