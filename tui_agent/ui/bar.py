@@ -16,27 +16,46 @@ from tui_agent.ui.still import Still
 
 if TYPE_CHECKING:
     from textual.geometry import Region, Size
+    from textual.strip import Strip
 
 
 class QuietBar(ScrollBar, Still):
     """The bar. What it is told and what does not show is kept for the next time that it is drawn."""
 
     _look: tuple[object, ...] | None = None
+    _figures: tuple[object, ...] | None = None
+    """What its looks followed from."""
+    _drawn: tuple[object, list[Strip]] = (None, [])
+    """Its lines, and what they were drawn for: one that is shown again looks as it did."""
 
     def refresh(
         self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
     ) -> Self:
         if self.is_mounted and not (layout or recompose):
-            look = self._looks()
+            bar = self.render()
+            assert isinstance(bar, ScrollBarRender)
+            figures = self._figures_of(bar)
+            if figures == self._figures:
+                return self
+            self._figures, look = figures, self._looks(bar)
             if look == self._look:
                 return self
             self._look = look
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
-    def _looks(self) -> tuple[object, ...]:
-        """Its colours and its cells."""
+    def render_lines(self, crop: Region) -> list[Strip]:
         bar = self.render()
         assert isinstance(bar, ScrollBarRender)
+        figures = (*self._figures_of(bar), crop, self.get_line_filters())
+        if figures != self._drawn[0]:
+            self._drawn = figures, super().render_lines(crop)
+        return self._drawn[1]
+
+    def _figures_of(self, bar: ScrollBarRender) -> tuple[object, ...]:
+        return bar.style, self.size, bar.virtual_size, bar.window_size, bar.position
+
+    def _looks(self, bar: ScrollBarRender) -> tuple[object, ...]:
+        """Its colours and its cells."""
         drawn = bar.render_bar(
             size=self.size.height,
             virtual_size=bar.virtual_size,

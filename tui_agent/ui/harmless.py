@@ -15,7 +15,23 @@ from textual.filter import LineFilter
 from tui_agent import literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.color import Color
+
+
+class Row(LineFilter):
+    """Filters one after the other: of each line one filtered line is made, not one for each of them."""
+
+    def __init__(self, filters: Sequence[LineFilter]) -> None:
+        super().__init__()
+        self.filters = filters
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments, as the last filter leaves them."""
+        for each in self.filters:
+            segments = each.apply(segments, background)
+        return segments
 
 
 class Harmless(LineFilter):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.app import App
@@ -11,7 +13,7 @@ from textual.filter import Monochrome, NoColor
 from textual.widget import Widget
 
 from tui_agent.ui import terminal
-from tui_agent.ui.harmless import Harmless
+from tui_agent.ui.harmless import Harmless, Row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +26,17 @@ if TYPE_CHECKING:
     from tui_agent.ui.terminal import Keyboard
 
 Kept = TypeVar("Kept", bound="Screen[Any]")
+
+_HEARD_S = 0.2
+"""Seconds after which nobody waits for a widget to hear."""
+
+
+async def heard(widget: Widget) -> None:
+    """Wait until a widget has taken what was sent to it so far: that it has the focus, say."""
+    taken = asyncio.Event()
+    widget.call_later(taken.set)
+    with suppress(TimeoutError):  # it went away
+        await asyncio.wait_for(taken.wait(), _HEARD_S)
 
 
 class HostedApp(App[int]):
@@ -50,7 +63,7 @@ class HostedApp(App[int]):
         """Whether the terminal is asked for the colour of its ground, which `GroundTold` then tells."""
         self.sign_filters: list[LineFilter] = []
         """Put other signs in the place of those that are drawn."""
-        self._harmless = Harmless()
+        self._harmless, self._row = Harmless(), Row(())
         self._without_colour, self._in_grey = NoColor(), Monochrome()
         self._holds_frames = self._owes_frame = False
         self._kept: list[Screen[Any]] = []
@@ -62,7 +75,10 @@ class HostedApp(App[int]):
             colourless = self._without_colour if self.native_ansi_color else self._in_grey
             kinds = (NoColor, Monochrome)
             filters = [colourless if isinstance(each, kinds) else each for each in filters]
-        return [*filters, self._harmless, *self.sign_filters]
+        filters = [*filters, self._harmless, *self.sign_filters]
+        if filters != self._row.filters:
+            self._row = Row(filters)  # another one: lines are kept by the filter that they passed
+        return [self._row]
 
     def refresh_css(self, animate: bool = True) -> None:
         if self.screen_stack:

@@ -135,6 +135,11 @@ class Composer(Signed):
         """What is being written and not sent."""
         return self.prompt if self._aside is None else self._aside
 
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        # no style sheet gives it other looks with the focus: its lines are drawn anew, with the cursor or without
+        self.notify_style_update()
+        self.refresh()
+
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         """After the leader key a letter is no text."""
         if getattr(self.screen, "leading", False):

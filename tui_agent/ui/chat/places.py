@@ -11,6 +11,7 @@ from tui_agent import literal
 from tui_agent.ui import footer
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.copying import Copying
+from tui_agent.ui.hosted import heard
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -128,8 +129,10 @@ class Places(Copying):
         if panel is not None:
             self._put_away = panel
             with self.app.batch_update():
-                self.set_focus(self.composer)
                 panel.display = False
+                if self.focused is not self.composer:
+                    self.set_focus(self.composer)
+                    await heard(self.composer)
                 self.show_keys()
 
     def on_panel_asked(self, event: Panel.Asked) -> None:

@@ -10,9 +10,7 @@ tell it what happened; only the tab that is shown looks.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,6 +20,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.style import Style
 
+from tui_agent.ui.hosted import heard
 from tui_agent.ui.inspector.backups import Backups
 from tui_agent.ui.inspector.checkpoints import Checkpoints
 from tui_agent.ui.inspector.events import Events
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from tui_agent.context import Context
 
 _KINDS = (Records, Checkpoints, Backups, TokenFigures, Events)
-_HEARD_S = 0.2
-"""Seconds after which nobody waits for a list to hear that it has the focus."""
 _FRAME = 2
 """Columns of its border and of the space beside it."""
 _SPREAD = 54
@@ -153,15 +150,11 @@ class Panel(Down):
     def enter(self) -> None:
         """Give the list the focus."""
         self.screen.set_focus(self.tab.rows)
-        self.post_message(self.KeysChanged())
 
     async def entered(self) -> None:
         """Give the list the focus, and wait until it has heard of it."""
         self.enter()
-        heard = asyncio.Event()
-        self.tab.rows.call_later(heard.set)
-        with suppress(TimeoutError):  # it went away
-            await asyncio.wait_for(heard.wait(), _HEARD_S)
+        await heard(self.tab.rows)
 
     async def action_turn(self, step: int) -> None:
         """Show the tab before or after."""
