@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from tests.memory.made import broken, proposed
 from tests.support import crash
+from tui_agent.memory.schema import StoreError
 from tui_agent.memory.store import MemoryStore
 
 WRITER = """
@@ -108,21 +110,50 @@ def test_two_programs_that_find_it_broken_make_one_new_file(tmp_path: Path) -> N
     assert aside.read_bytes() == content
 
 
-def test_a_long_writer_is_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    store = MemoryStore(path)
-    store.add("user", "k", "one")
-    holding = (
-        "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
-        "c.execute('BEGIN IMMEDIATE'); print('holding', flush=True); time.sleep(0.5); c.execute('COMMIT')"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", holding, str(path)], stdout=subprocess.PIPE, text=True
-    ) as other:
+HOLDER = (
+    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE');"
+    "print('holding', flush=True); sys.stdin.readline(); c.execute('COMMIT')"
+)
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A program that writes the store of this test until it is told to end."""
+    MemoryStore(tmp_path / "memory.db").add("user", "k", "one")
+    argv = [sys.executable, "-c", HOLDER, str(tmp_path / "memory.db")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "holding\n"
-        assert [memory.key for memory in store.list()] == ["k"]
-        assert store.add("user", "k", "two").body == "two"
+        yield other
+
+
+@pytest.mark.parametrize("seconds", [0, 5], ids=["by asking again", "by SQLite"])
+def test_a_long_writer_is_waited_for(
+    tmp_path: Path, held: subprocess.Popen[str], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_agent.database.BUSY_SECONDS", seconds)
+    store = MemoryStore(tmp_path / "memory.db")
+    assert [memory.body for memory in store.list()] == ["one"]
+    made: list[str] = []
+    writer = threading.Thread(target=lambda: made.append(store.add("user", "k", "two").body))
+    writer.start()
+    writer.join(0.2)
+    assert made == []
+    held.communicate("end\n")
+    writer.join(30)
+    assert made == ["two"]
+
+
+def test_one_that_never_ends_is_said_in_words(
+    tmp_path: Path, held: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_agent.database.BUSY_SECONDS", 0)
+    monkeypatch.setattr("tui_agent.memory.connect._PATIENCE", 0)
+    store = MemoryStore(tmp_path / "memory.db")
+    with pytest.raises(StoreError, match="kept busy by another program; try again"):
+        store.add("user", "k", "two")
+    held.communicate("end\n")
+    assert [memory.body for memory in store.list()] == ["one"]
 
 
 def shown(store: MemoryStore) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from tests.memory.made import bare, broken, proposed
 from tests.support.hostile import TEXTS
+from tui_agent.database import set_aside
 from tui_agent.memory.schema import LARGEST_BODY, LONGEST_KEY, SCHEMA, Memory, StoreError
 from tui_agent.memory.store import MemoryStore
 
@@ -168,6 +170,21 @@ def test_a_proposal_is_accepted_with_other_words_and_elsewhere(store: MemoryStor
     )
     assert store.find("style", "workspace", workspace="shop-1") == new
     assert store.find("indent", "user") is None
+
+
+def test_what_is_accepted_already_is_accepted_once(store: MemoryStore) -> None:
+    made = store.accept(store.propose(proposed()).memory.id)
+    assert store.accept(made.id) == made
+    assert len(store.history(made.id)) == 2
+    assert store.accept(made.id, body="spaces").body == "spaces"
+    assert bare(*store.undo(made.id)) == bare(made)
+
+
+def test_a_key_is_the_same_however_it_was_typed(store: MemoryStore) -> None:
+    made = store.add("user", "  caf\u00e9\n menu ", "one")
+    assert made.key == "caf\u00e9 menu"
+    assert store.add("user", "cafe\u0301 menu", "two").id == made.id
+    assert store.find("cafe\u0301 menu", "user") == store.get(made.id)
 
 
 def test_a_workspace_proposal_made_the_users_has_no_workspace(store: MemoryStore) -> None:
@@ -445,6 +462,23 @@ def test_a_database_with_a_broken_page_is_set_aside_whole_and_work_goes_on(store
     (aside,) = store.path.parent.glob("memory.db.broken-*")
     assert aside.name in fresh.notice
     assert aside.read_bytes() == content
+
+
+def test_a_new_file_that_another_program_made_is_not_set_aside(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(store.path)
+    lock = fcntl.flock
+
+    def after_another(file: Any, kind: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        set_aside(store.path)
+        MemoryStore(store.path).add("user", "theirs", "one")
+        lock(file, kind)
+
+    monkeypatch.setattr(fcntl, "flock", after_another)
+    assert keys(store.list()) == ["theirs"]
+    assert len(list(store.path.parent.glob("memory.db.broken-*"))) == 1
 
 
 def test_a_database_of_a_newer_program_is_left_alone(store: MemoryStore) -> None:

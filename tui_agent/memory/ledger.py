@@ -172,18 +172,10 @@ def take_back(connection: sqlite3.Connection, act: int, action: Action) -> list[
     """
     ledger = Ledger(connection, act)
     changes = in_act(connection, act)
-    # what goes, and what leaves a key free, before what takes one
-    changes.sort(key=lambda change: _claim(change.before))
     for change in changes:
         current = next(iter(select(connection, "id = ?", (change.id,))), None)
         ledger.put(action, current, change.before)
     return [found for change in changes for found in select(connection, "id = ?", (change.id,))]
-
-
-def _claim(memory: Memory | None) -> int:
-    if memory is None:
-        return 0
-    return 2 if memory.status == "accepted" else 1
 
 
 def _last_rev(connection: sqlite3.Connection, memory_id: str) -> int:
