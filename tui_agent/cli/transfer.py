@@ -56,19 +56,22 @@ def _export_section(options: argparse.Namespace, memories: Sequence[Memory]) -> 
     plan = section.plan_section(Path(options.file).absolute(), memories)
     if not options.json:
         say(visible(plan.diff) if plan.diff else f"{one_line(options.file)} says so already")
-    if plan.diff and not options.yes and not options.json and not confirm(f"write {options.file}?"):
-        say(f"nothing was written; tui-agent memory export {one_line(options.file)} --yes writes it")
-        return 0
-    plan.write()
+    agreed = not plan.diff or _agreed(options, f"write {options.file}?")
+    if agreed:
+        plan.write()
     if options.json:
-        say_json({"path": str(plan.path), "memories": len(memories), "diff": plan.diff})
+        done = {"path": str(plan.path), "memories": len(memories), "diff": plan.diff, "written": agreed}
+        say_json(done)
+    elif not agreed:
+        say(f"nothing was written; tui-agent memory export {one_line(options.file)} --yes writes it")
     return 0
 
 
 def read(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int:
-    """Import memories as the person\'s own; returns the exit code."""
+    """Import memories as the person's own; returns the exit code."""
     here = identity(workspace)
-    wanted = _read_section(options, here) if options.file.endswith(".md") else _read_toml(options, here)
+    shared = options.file.endswith(".md")
+    wanted = _read_section(options, here) if shared else _read_toml(options, here)
     changes = [(memory, _same_key(store, memory)) for memory in wanted if memory.status == "accepted"]
     changes = [(memory, old) for memory, old in changes if old is None or old.body != memory.body]
     if not options.json:
@@ -76,17 +79,21 @@ def read(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> in
             say(f"{memory.scope} {one_line(memory.key)}")
             say((f"- {one_line(old.body)}\n" if old is not None else "") + f"+ {one_line(memory.body)}")
     replaced = sum(old is not None for _, old in changes)
-    if replaced and not options.yes and not options.json and not confirm(f"replace {replaced} of yours?"):
-        say(f"nothing was read in; tui-agent memory import {one_line(options.file)} --yes does it")
-        return 0
-    made = [_bring(store, memory) for memory, _ in changes]
+    question = f"remember {len(changes)}, {replaced} of them in place of yours?"
+    agreed = not (replaced or (shared and changes)) or _agreed(options, question)
+    made = [_bring(store, memory) if agreed else memory for memory, _ in changes]
     if options.json:
-        say_json([as_json(memory) for memory in made])
+        say_json({"memories": [as_json(memory) for memory in made], "written": agreed})
+    elif agreed:
+        same = len(wanted) - len(made)
+        say(f"read in: {len(made) - replaced} new, {replaced} replaced, {same} left as they are")
     else:
-        say(
-            f"read in: {len(made) - replaced} new, {replaced} replaced, {len(wanted) - len(made)} left as they are"
-        )
+        say(f"nothing was read in; tui-agent memory import {one_line(options.file)} --yes does it")
     return 0
+
+
+def _agreed(options: argparse.Namespace, question: str) -> bool:
+    return bool(options.yes) or (not options.json and confirm(question))
 
 
 def _same_key(store: MemoryStore, memory: Memory) -> Memory | None:
