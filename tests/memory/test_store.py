@@ -344,6 +344,18 @@ def test_lists_hold_what_was_asked_for_the_newest_first(store: MemoryStore) -> N
     }
 
 
+def test_a_session_sees_what_is_the_users_its_workspaces_and_its_own(store: MemoryStore) -> None:
+    mine = store.propose(proposed("a")).memory
+    ours = store.add("workspace", "b", "two", workspace="shop-1")
+    own = store.propose(proposed("c", scope="session")).memory
+    store.add("workspace", "b", "theirs", workspace="other-2")
+    store.propose(proposed("c", scope="session", source_session="S2", workspace_id="shop-1"))
+    assert store.visible("shop-1", "S1") == [own, ours, mine]
+    assert store.visible("shop-1", "S1", "proposed") == [mine]
+    assert store.visible("shop-1", None, "accepted") == store.told("shop-1", None).memories == [ours]
+    assert store.visible(None, None) == [mine]
+
+
 def test_search_finds_words_of_any_script_in_key_and_text(store: MemoryStore) -> None:
     store.add("user", "语言", "请用简体中文回答我的问题")
     store.add("user", "テスト", "毎回テストを実行する")

@@ -247,6 +247,17 @@ class MemoryStore:
 
         return self._desk.read(read)
 
+    def visible(
+        self, workspace: str | None, session: str | None, status: Status | None = None
+    ) -> Sequence[Memory]:
+        """The user's memories, the workspace's and the session's, of one status or of all, as in `list`."""
+        where, values = _where(None, None, None, status)
+        return self._desk.read(
+            lambda connection: ledger.select(
+                connection, f"{_VISIBLE} AND {where}", (workspace, session, *values)
+            )
+        )
+
     def search(
         self,
         text: str,
