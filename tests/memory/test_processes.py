@@ -222,6 +222,26 @@ def test_a_kill_at_points_of_a_write_leaves_before_or_after(
     killed_everywhere(tmp_path, points, EVERY)
 
 
+@pytest.mark.parametrize("when", [1, 60, 200, 350])
+def test_a_full_disk_is_said_and_leaves_before_or_after(
+    tmp_path: Path, points: tuple[list[Any], dict[str, int]], when: int
+) -> None:
+    path = tmp_path / "full" / "memory.db"
+    begun(path)
+    fault = f"inject=pwrite64:error=ENOSPC:when={when}+"
+    argv = ["strace", "-f", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", fault]
+    done = subprocess.run(
+        [*argv, sys.executable, "-c", CHANGES, str(path)], capture_output=True, text=True, timeout=60
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("tui_agent.memory.schema.StoreError: ")
+    assert "disk is full" in last or "disk I/O error" in last
+    steps = len(done.stdout.splitlines())
+    store = MemoryStore(path)
+    assert shown(store) in points[0][steps : steps + 2]
+    assert store.add("user", "after", "it").body == "it"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_a_kill_at_every_point_of_a_write_leaves_before_or_after(

@@ -191,6 +191,21 @@ def test_a_new_file_that_another_program_made_is_not_set_aside(
     assert len(list(store.path.parent.glob("memory.db.broken-*"))) == 1
 
 
+def test_a_broken_file_that_cannot_be_set_aside_is_said(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(store.path)
+    content = store.path.read_bytes()
+
+    def refuse(path: Path) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tui_agent.memory.connect.set_aside", refuse)
+    with pytest.raises(StoreError, match=r"is broken .* and cannot be set aside: Permission denied"):
+        store.list()
+    assert store.path.read_bytes() == content
+
+
 def test_a_database_of_a_newer_program_is_left_alone(store: MemoryStore) -> None:
     store.add("user", "k", "one")
     connection = sqlite3.connect(store.path)

@@ -285,7 +285,7 @@ def _named(store: MemoryStore, name: str, workspace: Path, scope: str | None = N
     everything = [memory for memory in store.list() if scope in (None, memory.scope)]
     keyed = [m for m in everything if m.key == name.strip() and (m.scope == "user" or m.workspace_id == here)]
     # what is in force goes before what was only proposed or refused
-    for status in STATUSES[1], STATUSES[0]:
+    for status in ("accepted", "proposed"):
         if found := [memory for memory in keyed if memory.status == status]:
             return _only(found, name)
     prefix = name.strip().lower()

@@ -10,7 +10,7 @@ import fcntl
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -71,7 +71,7 @@ class Desk:
                     continue
                 if is_broken(error) and not mended:
                     mended = True
-                    self._set_aside(file, str(error))
+                    self._mend(file, str(error))
                     continue
                 raise StoreError(_words(self.path, error, busy=is_busy(cause))) from error
 
@@ -80,6 +80,14 @@ class Desk:
         opened = open_database(self.path, SCHEMA)
         self.notice = opened.notice or self.notice
         return opened.connection
+
+    def _mend(self, file: int, reason: str) -> None:
+        try:
+            self._set_aside(file, reason)
+        except OSError as error:
+            raise StoreError(
+                f"{self.path} is broken ({reason}) and cannot be set aside: {error.strerror}"
+            ) from error
 
     def _set_aside(self, file: int, reason: str) -> None:
         """Rename the file that was found broken; not the new one, if another program was faster."""
@@ -98,7 +106,8 @@ def _moment(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.execute("ROLLBACK")
+        with suppress(sqlite3.Error):  # a broken file, or a full disk, has ended it already
+            connection.execute("ROLLBACK")
 
 
 def is_busy(error: BaseException | None) -> bool:
