@@ -186,6 +186,6 @@ def test_any_sequence_of_changes_is_undone_to_exactly_what_was() -> None:
 @pytest.mark.timeout(3600)
 def test_many_longer_sequences_of_changes() -> None:
     long = settings(
-        max_examples=400, stateful_step_count=50, deadline=None, suppress_health_check=CHECKS, database=None
+        max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=CHECKS, database=None
     )
     run_state_machine_as_test(Memories, settings=long)
