@@ -365,7 +365,10 @@ class MemoryProposed(Event, frozen=True):
 
 
 class MemoryChanged(Event, frozen=True):
-    """A memory is another one now. `what`: proposed, accepted, rejected, edited, deleted, undone, suspended, resumed."""
+    """A memory is another one now.
+
+    `what`: proposed, accepted, rejected, edited, deleted, undone, suspended, resumed.
+    """
 
     id: str
     what: str
