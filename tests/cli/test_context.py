@@ -11,6 +11,8 @@ import pytest
 
 from tests.cli.command import Inside, command, conversation, environment, session, write
 from tests.support.hostile import TEXTS, acts
+from tests.support.served import Served
+from tests.support.server import Reply
 from tests.support.validity import check
 from tui_agent.context.lease import Lease
 
@@ -237,6 +239,20 @@ def test_another_programs_file_is_read_and_never_written(run: Inside, shop: Path
     assert (ended.code, "goes on with a copy" in ended.err) == (1, True)
     assert file.read_bytes() == before
     assert [path.name for path in shop.iterdir()] == ["context.jsonl"]
+
+
+def test_the_copy_of_another_programs_log_is_ours_and_changes_like_any_session(
+    run: Inside, shop: Path, tmp_path: Path, server: Served
+) -> None:
+    file = kimi(tmp_path / "context.jsonl")
+    before = file.read_bytes()
+    server.script(Reply.text("hello"))
+    assert run("-p", "go on", "--resume", str(file), "--profile", "scripted").code == 0
+    assert run("context", "pin", "2").code == 0
+    assert run("context", "clear").code == 0
+    assert run("context", "undo").code == 0
+    assert "nothing would be gained" in run("context", "compact", "--strategy", "extractive").err
+    assert file.read_bytes() == before
 
 
 def test_inspect_reports_every_line_damaged_ones_in_their_place(run: Inside, shop: Path) -> None:

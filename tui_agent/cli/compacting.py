@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_agent import paths
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
 from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped, Event, Notice
@@ -31,7 +30,7 @@ async def compact(options: argparse.Namespace, target: Target, workspace: Path) 
     """
     from tui_agent.wiring import OpenError, open_session
 
-    if target.path.resolve().parent.parent.parent != paths.sessions_dir().resolve():
+    if not target.ours:
         way = f"tui-agent --resume {target.path}"
         raise Failed(f"{target.path} lies in no session of tui-agent; {way} goes on with a copy")
     heard: list[Event] = []

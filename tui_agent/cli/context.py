@@ -179,6 +179,8 @@ def _refuse_foreign(context: Context, target: Target) -> None:
     """Another program's file is only ever read."""
     from tui_agent.context.kimi import is_kimi
 
+    if target.ours:
+        return
     for record in context.records:
         if record.damaged is None and not record.role.startswith("_"):
             if is_kimi(json.loads(record.raw, strict=False)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from tui_agent import paths
 from tui_agent.cli.describe import checkpoints_of, items_of, message_json, record_json, who, words_of
 from tui_agent.cli.report import Column, facts, size, table, tokens, when
 
@@ -29,6 +30,11 @@ class Target:
 
     path: Path
     session: str
+
+    @property
+    def ours(self) -> bool:
+        """It lies among our sessions, as the copy of another program's log does that was resumed."""
+        return self.path.resolve().parent.parent.parent == paths.sessions_dir().resolve()
 
     @property
     def label(self) -> str:
