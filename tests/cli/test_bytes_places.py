@@ -97,7 +97,7 @@ def test_the_places_over_the_chat(names: tuple[str, ...], home: Path, shop: Path
         with terminal.run(cwd=shop, size=SIZE, changes={"COLORTERM": "truecolor"}) as screen:
             screen.until(b"ready")
             visit(screen, CTRL_X + b"l", b"last words", DOWN * count)
-            visit(screen, CTRL_X + b"l", b"last words", b"s", b"needle", DOWN * count)
+            visit(screen, CTRL_X + b"l", b"last words", b"/", b"needle", DOWN * count)
             visit(screen, CTRL_X + b",", b"durability", END, UP * 9 * count)
             visit(screen, CTRL_X + b"t", b"to read", DOWN * (count + 8))
             visit(screen, CTRL_X + b"m", b"window", DOWN * count)

@@ -263,3 +263,26 @@ async def test_letters_right_behind_a_choice_that_closes_the_list_are_words(
         await made.until(lambda: made.app.screen is made.chat and len(made.chat.composer.text) == 3)
         assert len(place.chosen) == 1
         assert (made.chat.composer.text, place.eaten, place.named) == ("new", [], [])
+
+
+@pytest.mark.parametrize(
+    ("keys", "entered", "eaten"),
+    [
+        (("down", "e", "ctrl+c"), [], ["pear"]),
+        (("/", "p", "e", "ctrl+c"), [], []),
+        (("n", "x", "y", "ctrl+c"), [], []),
+        (("n", "x", "y", "enter", "ctrl+c"), ["xy"], []),
+        (("n", "x", "enter", "e", "ctrl+c"), ["x"], ["apple"]),
+    ],
+)
+async def test_ctrl_c_closes_a_list_when_its_turn_has_come(
+    keys: tuple[str, ...], entered: list[str], eaten: list[str], tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        place = Fruit()
+        await made.app.push_screen(place)
+        await made.settle()
+        await burst(made, [*keys, *"new"])
+        await made.until(lambda: made.app.screen is made.chat and len(made.chat.composer.text) >= 3)
+        await made.settle()
+        assert (made.chat.composer.text, place.named, place.eaten) == ("new", entered, eaten)

@@ -2,7 +2,7 @@
 
 Left to Textual, Enter acts when the app sees that the line has no use for it, and letters that came in the same burst
 are written into the line before. Here they wait until Enter has been acted on: where the line lost the focus over it
-they go to what has it then, else they are written here.
+they go to what has it then, else they are written here. So it is with ctrl+c, where it closes what the line is in.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from textual.widgets import Input
 
 Press = tuple[str, str | None]
 """A key and the character it stands for, if it stands for one."""
+STOP = "ctrl+c"
+"""Comes to a line only to stand behind what was pressed before it."""
 
 
 class Line(Input):
@@ -25,11 +27,13 @@ class Line(Input):
         self.cursor_blink = False
         self.give: Callable[[Sequence[Press]], None] = self._press
         """Takes the keys that were kept, once what was entered is dealt with."""
+        self.stop: Callable[[], None] = lambda: None
+        """Called when `STOP` has its turn."""
         self._behind: list[Press] | None = None
 
     @property
     def keeping(self) -> bool:
-        """True from Enter on until what was entered is dealt with."""
+        """True from Enter on until what was entered is dealt with, and from ctrl+c on until it has acted."""
         return self._behind is not None
 
     async def _on_key(self, event: events.Key) -> None:
@@ -38,6 +42,10 @@ class Line(Input):
         elif event.key == "enter":
             self._behind = []
             await self.action_submit()
+        elif event.key == STOP:
+            self._behind = []
+            self.stop()
+            self.call_later(self.go_on)
         else:
             await super()._on_key(event)
             return

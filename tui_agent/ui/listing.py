@@ -11,8 +11,8 @@
 
 A subclass says what its rows are (`load`), what Enter does (`choose`), what a row's detail is (`about`) and which
 letters do what (`offered`: each names an `action_...` of the subclass). `ask` asks for a value in one line, `note` says
-what has happened. `/` filters, Up and Down move, Enter chooses,
-Esc takes the filter back and then closes. Letters act as on the inspector's tabs, and each can be clicked below.
+what has happened. `/` filters, Up and Down move, Enter chooses, Esc takes the filter back and then closes, ctrl+c
+closes. Letters act as on the inspector's tabs, and each can be clicked below. All keys keep their order.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tui_agent.ui.bindings import BY_ID
 from tui_agent.ui.commands import Here
 from tui_agent.ui.entry import Check, EntryLine
 from tui_agent.ui.filter import Filter
+from tui_agent.ui.line import STOP
 from tui_agent.ui.over import Over
 from tui_agent.ui.rows import Rows
 
@@ -74,6 +75,7 @@ class Listing(Over):
         self._pressed: deque[Press] = deque()
         """Keys that wait for their turn."""
         self.words.give = self.entry.line.give = self._before_others
+        self.words.stop = self.entry.line.stop = self.leave
 
     def compose(self) -> ComposeResult:
         with Vertical(id="listing"):
@@ -232,6 +234,16 @@ class Listing(Over):
         else:
             self.leave()
 
+    def stop(self) -> None:
+        # what was pressed before it may still be on its way to the rows or a line
+        (self.focused or self).post_message(events.Key(STOP, None))
+
+    def _stop(self) -> None:
+        if isinstance(self.focused, Input):
+            self.stop()
+        else:
+            self.leave()
+
     def _unfilter(self) -> None:
         self.words.clear()
         self.words.display = False
@@ -255,7 +267,7 @@ class Listing(Over):
         self._unfilter()
 
     def on_key(self, event: events.Key) -> None:
-        """Enter, letters, `/` and `?`; what `Over` does with other keys comes after this."""
+        """Enter, letters, `/`, `?` and ctrl+c; what `Over` does with other keys comes after this."""
         if self.focused is self.words and event.key in _MOVES:
             event.stop()
             self.call_later(self.rows.run_action, _MOVES[event.key])
@@ -266,6 +278,8 @@ class Listing(Over):
             self.app.call_later(self._next_key)
 
     def _is_ours(self, event: events.Key) -> bool:
+        if event.key == STOP:
+            return True
         if event.key == "enter":
             return bool(self._pressed) or self.focused is self.rows
         if not event.is_printable:
@@ -288,7 +302,9 @@ class Listing(Over):
         if not self._pressed or self.words.keeping or self.entry.line.keeping:
             return
         key, character = self._pressed.popleft()
-        if not self.is_current or isinstance(self.focused, Input):
+        if key == STOP and self.is_current:
+            self._stop()
+        elif not self.is_current or isinstance(self.focused, Input):
             await self.app.on_event(events.Key(key, character))
         elif key == "enter":
             if self.rows.cursor >= 0:

@@ -93,7 +93,11 @@ class Place(Screen[None]):
         """Copy what is selected; else stop what runs; else close the place."""
         host = cast(Host, self.app)
         if not host.copy_from(self) and not host.stop_turn():
-            self.leave()
+            self.stop()
+
+    def stop(self) -> None:
+        """Close the place, `ctrl+c` had nothing nearer to do."""
+        self.leave()
 
 
 class Over(ModalScreen[None], Place):

@@ -63,6 +63,13 @@ class Clock:
             await self._post(made, key, character, None)
             await self.advance(made, every)
 
+    async def paste(self, made: Stage, text: str, *, at: float | None = None) -> None:
+        """Paste a text, at this moment or at `at`."""
+        event = events.Paste(text)
+        event.time = self.now if at is None else at
+        made.app.post_message(event)
+        await made.settle()
+
     async def _post(self, made: Stage, key: str, character: str | None, at: float | None) -> None:
         event = events.Key(key, character)
         event.time = self.now if at is None else at

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from textual import events
 
 from tests.ui.cards.clock import Clock
 from tests.ui.stage import Stage, stage
@@ -128,8 +127,7 @@ async def _step(book: Book, what: str, argument: str) -> None:
                 await made.pilot.click(offset=(made.lines[row].index(argument) + 1, row))
         case "paste":
             before = book.texts().count(argument)
-            made.app.post_message(events.Paste(argument))
-            await made.settle()
+            await clock.paste(made, argument)
             assert book.texts().count(argument) > before, "what was pasted is lost"
         case "ask":
             made.session.ask(body=argument.strip())

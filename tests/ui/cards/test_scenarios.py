@@ -229,14 +229,52 @@ async def test_letters_of_dead_keys_and_other_scripts_are_words(
 async def test_what_is_pasted_is_never_an_answer(clock: Clock, tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         card = await _asked(made)
-        for wait in (0.1, 2.0):
-            await clock.advance(made, wait)
-            made.app.post_message(events.Paste("y"))
-            await made.settle()
+        await clock.advance(made, 0.5)
+        for _ in range(2):
+            await clock.paste(made, "y")
             await clock.advance(made, 1)
             assert made.session.answers == []
             assert card.words == "y"
             await clock.press(made, "escape")
+            await clock.advance(made, 2)
+
+
+async def test_a_paste_just_after_a_second_card_came_is_swallowed_and_enter_refuses_nothing(
+    clock: Clock, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        await _asked(made, body="pnpm test")
+        await _asked(made, body="git push --force")
+        await clock.advance(made, 2)
+        await clock.press(made, "y")
+        await clock.advance(made, 0.3)
+        await made.until(lambda: "answer 2 of 2" in made.text, "the next card")
+        card = made.chat.dock.card
+        assert card is not None
+        await clock.paste(made, "pasted")
+        assert "pasted before the card could be read, so not taken: pasted" in made.text
+        assert not card.writes
+        await clock.advance(made, 0.2)
+        await clock.press(made, "enter")
+        await clock.advance(made, 5)
+        assert made.session.answers == [("q1", Answer("once"))]
+        assert made.chat.composer.text == ""
+        await clock.paste(made, "use pnpm")
+        await clock.press(made, "enter")
+        await made.until(lambda: len(made.session.answers) == 2, "the second answer")
+        assert made.session.answers[1] == ("q2", Answer("no", note="use pnpm"))
+
+
+async def test_a_paste_made_just_before_the_card_took_the_focus_is_the_composers(
+    clock: Clock, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        card = await _asked(made)
+        assert made.chat.dock.has_keys
+        await clock.paste(made, "and then", at=clock.now - 0.02)
+        await made.until(lambda: made.chat.composer.text == "and then", "the draft")
+        assert made.app.focused is made.chat.composer
+        assert card.words == "" and made.session.answers == []
 
 
 async def test_words_left_with_esc_come_back(clock: Clock, tmp_path: Path) -> None:

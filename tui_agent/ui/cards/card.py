@@ -287,11 +287,11 @@ class Card(Vertical, can_focus=True):
         event.stop()
         event.prevent_default()
 
-    def _too_early(self, character: str) -> None:
-        """Swallow a key, and say so: nobody should believe that it answered."""
-        self._early += character
+    def _too_early(self, text: str, how: str = "pressed") -> None:
+        """Swallow a key or a paste, and say so: nobody should believe that it answered."""
+        self._early += text
         said = literal.one_line(self._early.strip(), 30)
-        self.hint(f"pressed before the card could be read, so not taken{f': {said}' if said else ''}")
+        self.hint(f"{how} before the card could be read, so not taken{f': {said}' if said else ''}")
 
     def _own_key(self, key: str, character: str) -> None:
         if self._hint:
@@ -325,10 +325,16 @@ class Card(Vertical, can_focus=True):
                 return
 
     async def on_paste(self, event: events.Paste) -> None:
-        """What is pasted is never an answer: it is words."""
-        if self.screen.focused is self and event.text.strip():
-            event.stop()
-            self.typed(self._gate.forget() + event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        """What is pasted is never an answer: it is words, and counts when a key would."""
+        standing = self._gate.standing(event.time)
+        if self.screen.focused is not self or standing == "stray" or not event.text.strip():
+            return  # it goes up to the screen, which gives it to the composer
+        event.stop()
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        if standing == "early":
+            self._too_early(text, "pasted")
+        else:
+            self.typed(self._gate.forget() + text)
 
     # --- reading the body
 
