@@ -1,17 +1,22 @@
 """A long day at the screen, shortened: does it stay quick, and does its memory stay where it is?
 
 `python -m tests.benchmarks.soak --minutes 60` types ten keys a second, sends a prompt every two seconds to a model on
-loopback that calls tools and answers, and resizes the terminal every five seconds. At the end it prints how many
-records the log has, the slope of the memory over the last two thirds beyond what the log's index grows by (what it
-takes is measured on the same log in a bare process), how late keys echoed, and what exceptions were shown. The exit
-code is 1 if a bound is not held. Since the model's window never fills, each request holds the whole log: what one
-takes is measured in the bare process too, and told beside the slope, which has it in it.
+loopback that reads files and answers, and resizes the terminal every five seconds. The model's window is one of today,
+so that old results are shortened and the log is summarised time after time, as on a long day; the model writes the
+summaries. At the end it prints how many records were appended, the slope of the memory over the last two thirds beyond
+what the index of the log in force takes (measured on the longest log there was, in a bare process), how late keys
+echoed, and what exceptions were shown. The exit code is 1 if a bound is not held.
+
+`--window 100_000_000 --lines 8` is a window that never fills, with small results: one log takes all records, and each
+request holds the whole of it. What a request takes is measured in the bare process too and told beside the slope,
+which has it in it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import itertools
 import json
 import random
@@ -19,6 +24,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +32,16 @@ from typing import Any
 from tests.benchmarks.program import ROOT, Program, home, percentile
 from tests.support.served import Served, served
 from tests.support.server import Reply
+from tui_agent.compaction.instructions import OPENING
+from tui_agent.compaction.sections import DECISIONS, DONE, FAILED, FILES, GOAL, IN_PROGRESS, composed
 
 KEY_S, PROMPT_S, RESIZE_S, ECHO_S, MEMORY_S = 0.1, 2.0, 5.0, 0.7, 1.0
 """Seconds between two keys, prompts, resizes, measured echoes and looks at the memory; no two alike."""
 SIZES = ((80, 24), (120, 36), (200, 50), (100, 30), (148, 40))
 MOST_SLOPE_MB, MOST_ECHO_MS = 0.2, 100.0
 RECORDS_A_MINUTE = 20_000 / 60
+WINDOW, LINES, NOTES = 200_000, 120, 40
+"""Tokens of the model's window; lines of each file that is read, and how many files there are."""
 
 _ERROR = re.compile(rb"Traceback|\b[A-Z]\w*(?:Error|Exception)\b")
 _SIGNS = [
@@ -40,15 +50,42 @@ _SIGNS = [
     for code in range(begin, end)
 ]
 """Keys that stand nowhere else: Cyrillic, Armenian, Georgian letters, one after the other."""
+_BATCH = b'{"role":"_elide"'
+"""How the record of a batch of shortened results begins."""
 _CARRY = 64
 """Bytes that are looked at again, since a name may have been cut there."""
 
 
+@dataclass(frozen=True)
+class Written:
+    """What the log and its backups hold: lines that differ, all lines, rewrites, and batches of shortened results."""
+
+    once: int = 0
+    lines: int = 0
+    rewrites: int = 0
+    batches: int = 0
+
+    @classmethod
+    def of(cls, files: Sequence[Path]) -> Written:
+        """Count them."""
+        seen: set[bytes] = set()
+        lines = batches = 0
+        for path in files:
+            with path.open("rb") as file:
+                for line in file:
+                    lines += 1
+                    name = hashlib.blake2b(line, digest_size=12).digest()
+                    batches += name not in seen and line.startswith(_BATCH)
+                    seen.add(name)
+        return cls(len(seen), lines, len(files) - 1, batches)
+
+
 @dataclass
 class Soak:
-    """What was seen: memory and records by the second, echoes in milliseconds."""
+    """What was seen: memory and records of the log in force by the second, echoes in milliseconds."""
 
     memory: list[tuple[float, float, int]] = field(default_factory=list)
+    written: Written = Written()
     index: float = 0.0
     """MB that the index of the log takes for a record: places, sizes, weights, figures of a call."""
     request: float = 0.0
@@ -56,9 +93,19 @@ class Soak:
     echoes: list[float] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
+    trail: Path | None = None
+
+    def look(self, at: float, megabytes: float, records: int) -> None:
+        """Keep what the memory and the log are at that second."""
+        self.memory.append((at, megabytes, records))
+        if self.trail is not None:
+            with self.trail.open("a") as file:
+                file.write(f"{at:.0f} {megabytes:.1f} {records}\n")
+
     @property
     def records(self) -> int:
-        return self.memory[-1][2] if self.memory else 0
+        """The records that were appended, each counted once however often a rewrite copied it."""
+        return self.written.once
 
     @property
     def slope(self) -> float:
@@ -69,6 +116,14 @@ class Soak:
         """MB a minute over the last two thirds, without so many MB for each record."""
         late = self.memory[len(self.memory) // 3 :]
         return _slope([(at / 60, megabytes - records * record) for at, megabytes, records in late])
+
+    def told(self) -> Iterator[str]:
+        """What stands beside the bounds."""
+        written, rest = self.written, self.slope_beyond(self.index + self.request)
+        yield f"{written.lines:,} lines in the log and its backups, with what {written.rewrites} rewrites copied"
+        yield f"{written.batches} batches of old results were shortened"
+        yield f"memory as it is {self.slope_beyond(0):.2f} MB/min, at the end {self.memory[-1][1]:.0f} MB"
+        yield f"beyond a request too {rest:.2f} MB/min  (a request: {1e6 * self.request:.0f} bytes a record)"
 
 
 def _slope(points: list[tuple[float, float]]) -> float:
@@ -81,42 +136,76 @@ def _slope(points: list[tuple[float, float]]) -> float:
     return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread if spread else 0.0
 
 
-def _reply(body: dict[str, Any]) -> Reply:
-    """Three calls in a row, then an answer with a list, a table and code."""
-    calls = 0
-    for message in reversed(body["messages"]):
-        blocks = message["content"] if isinstance(message["content"], list) else []
-        if message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
-            break
-        calls += message["role"] == "assistant"
-    if calls < 3:
-        reads = [("read_file", {"path": f"notes-{number}.txt"}) for number in range(2)]
-        return Reply.tools(*reads, text="I look.", thinking="What is there?")
-    return Reply.text(
-        "Done.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint('done')\n```\n"
-        + "words " * 20
-    )
+@dataclass
+class _Model:
+    """Three requests with two reads each, then an answer with a list, a table and code; and summaries."""
+
+    chance: random.Random = field(default_factory=lambda: random.Random(2))
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        if OPENING in str(body["messages"][-1]["content"]):
+            return Reply.text(_SUMMARY)
+        calls = 0
+        for message in reversed(body["messages"]):
+            blocks = message["content"] if isinstance(message["content"], list) else []
+            if message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
+                break
+            calls += message["role"] == "assistant"
+        if calls < 3:
+            reads = [("read_file", {"path": _note(number)}) for number in self.chance.sample(range(NOTES), 2)]
+            return Reply.tools(*reads, text="I look.", thinking="What is there?")
+        return Reply.text(
+            "Done.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\nprint('done')\n```\n"
+            + "words " * 20
+        )
 
 
-def run(seconds: float, folder: Path) -> Soak:
-    """Keep the program busy for so long."""
-    soak = Soak()
+def _note(number: int) -> str:
+    return f"notes-{number}.txt"
+
+
+_SUMMARY = composed(
+    {
+        GOAL: ["The user types letters and wants to hear what stands in the notes. " * 4],
+        DONE: [
+            f"{_note(number)} was read; it holds lines of notes and nothing else." for number in range(NOTES)
+        ],
+        IN_PROGRESS: ["The notes are read two at a time, three times a turn."],
+        DECISIONS: ["Notes are read anew each time, since they may have changed. " * 4],
+        FAILED: ["Nothing was tried that failed, but for prompts that say nothing."],
+        FILES: [f"{_note(number)}: notes, unchanged" for number in range(NOTES)],
+    }
+)
+
+
+def run(
+    seconds: float,
+    folder: Path,
+    *,
+    window: int = WINDOW,
+    lines: int = LINES,
+    trail: Path | None = None,
+) -> Soak:
+    """Keep the program busy for so long, with a model of this window, in tokens, that reads files of so many lines."""
+    soak = Soak(trail=trail)
     with served(folder) as server:
         settings = folder / "config" / "settings.toml"
-        settings.write_text(settings.read_text().replace("200_000", "100_000_000"))
+        settings.write_text(settings.read_text().replace("200_000", str(window)))
         workspace = folder / "workspace"
         workspace.mkdir(exist_ok=True)
-        for number in range(2):
-            (workspace / f"notes-{number}.txt").write_text("a line of notes\n" * 8)
-        server.always(_reply)
+        for number in range(NOTES):
+            (workspace / _note(number)).write_text("a line of notes\n" * lines)
+        server.always(_Model().reply)
         with Program("-m", "tui_agent", "--profile", "scripted", home=folder) as program:
             program.until("ready")
             _keep_busy(program, server, soak, seconds, folder)
             program.press("\x11")
             if code := program.end():
                 soak.errors.append(f"exit code {code}")
-    log = next((folder / "data").rglob("context.jsonl"))
-    command = [sys.executable, "-m", __spec__.name, "--index", str(log)]
+    files = list((folder / "data").rglob("context*.jsonl"))
+    soak.written = Written.of(files)
+    longest = max(files, key=lambda path: path.read_bytes().count(b"\n"))
+    command = [sys.executable, "-m", __spec__.name, "--index", str(longest)]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     soak.index, soak.request = map(float, told.split())
     return soak
@@ -157,7 +246,7 @@ def _keep_busy(program: Program, server: Served, soak: Soak, seconds: float, fol
         if clock.due(RESIZE_S):
             program.resize(*chance.choice(SIZES))
         if clock.due(MEMORY_S):
-            soak.memory.append((clock.now, program.memory, _records(folder)))
+            soak.look(clock.now, program.memory, _records(folder))
             server.requests.clear()
             server.headers.clear()
         program.read(0.02)
@@ -171,6 +260,7 @@ def _keep_busy(program: Program, server: Served, soak: Soak, seconds: float, fol
 
 
 def _records(folder: Path) -> int:
+    """The records of the log in force."""
     count = 0
     for path in (folder / "data").rglob("context.jsonl"):
         with path.open("rb") as file:
@@ -206,13 +296,20 @@ def _memory() -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Keep the screen busy and watch its memory.")
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--window", type=int, default=WINDOW, help="tokens of the model's window")
+    parser.add_argument("--lines", type=int, default=LINES, help="lines of each file that is read")
+    parser.add_argument(
+        "--trail", type=Path, metavar="FILE", help="write seconds, MB and records as they come"
+    )
     parser.add_argument("--index", type=Path, metavar="LOG", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.index is not None:
         print(*asyncio.run(_index(options.index)))
         return 0
     with home() as folder:
-        soak = run(options.minutes * 60, folder)
+        soak = run(
+            60 * options.minutes, folder, window=options.window, lines=options.lines, trail=options.trail
+        )
     echo = percentile(soak.echoes, 0.99)
     least = RECORDS_A_MINUTE * options.minutes
     met = {
@@ -224,8 +321,8 @@ def main() -> int:
     }
     for line, holds in met.items():
         print(f"{line:<80} {'met' if holds else 'not met'}")
-    rest = soak.slope_beyond(soak.index + soak.request)
-    print(f"  beyond a request too {rest:>9.2f} MB/min  (a request: {1e6 * soak.request:.0f} bytes a record)")
+    for line in soak.told():
+        print(f"  {line}")
     for error in sorted(set(soak.errors)):
         print(f"  {error}")
     return 0 if all(met.values()) else 1
