@@ -32,7 +32,7 @@ def report(rows):
     return "\\n".join(f"{name:20}{price:8.2f}" for name, price in rows)
 '''
 _LONG = "write a long answer with tables and code"
-_RIGHT = "\x1b[C"
+_RIGHT, _LEFT = "\x1b[C", "\x1b[D"
 _ESC = "\x1b"
 
 Film = Callable[[Filmed], Iterator[str]]
@@ -102,9 +102,9 @@ def _main(film: Filmed) -> Iterator[str]:
     film.press("\x18u")
     film.until("is undone")
     film.press("\x18i")
-    film.until("Records", "Backups")
+    film.until("what fills")  # it opens where it was closed
     film.rest()
-    film.press(_RIGHT * 2)
+    film.press(_LEFT)
     film.until("2 backups")
     yield "backups"
 
