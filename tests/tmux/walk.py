@@ -101,7 +101,7 @@ def travel(terminal: Terminal, show: Show) -> None:
     show("undone", terminal.wait("change hello to goodbye"))
     terminal.keys("C-x", "r")
     show("redone", terminal.wait("change hello to goodbye", gone=True))
-    inspect(terminal, 2)
+    inspect(terminal, 1)
     show("the backups", terminal.wait("3 backups"))
     terminal.keys("End")
     terminal.wait(r"❯ +(context_)?1\b")
@@ -111,12 +111,12 @@ def travel(terminal: Terminal, show: Show) -> None:
     idle(terminal)
 
 
-def inspect(terminal: Terminal, tab: int) -> None:
-    """Open the inspector and go to a tab."""
+def inspect(terminal: Terminal, further: int) -> None:
+    """Open the inspector, at the tab where it was closed, and go so many tabs further."""
     terminal.keys("C-x", "i")
     terminal.wait("Records +Checkpoints +Backups")
-    terminal.wait("Left Right tab")
-    for _ in range(tab):
+    terminal.wait("/ filter")
+    for _ in range(further):
         terminal.keys("Right")
 
 

@@ -8,7 +8,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from textual.app import App
+from textual.app import App, ScreenStackError
 from textual.filter import Monochrome, NoColor
 from textual.widget import Widget
 
@@ -133,12 +133,16 @@ class HostedApp(App[int]):
         return next((screen for screen in free if isinstance(screen, kind)), None)
 
     def _forget_screens(self) -> None:
-        """Those that are not shown do not hear of it."""
+        """Those that are not shown do not hear of it; one that is shown takes the new looks and stays."""
+        shown = []
         for screen in self._kept:
-            self.uninstall_screen(screen)
-            if screen not in self.screen_stack:
+            try:
+                self.uninstall_screen(screen)
+            except ScreenStackError:
+                shown.append(screen)
+            else:
                 screen.remove()
-        self._kept.clear()
+        self._kept[:] = shown
 
     # --- a slow terminal
 
