@@ -76,9 +76,20 @@ def private_folder(path: Path) -> Path:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Write a whole file for its user alone (0600), in one step: readers and a crash find the old one or the new.
+    """Write a whole file for its user alone (0600), as `swap` does; folders on the way are made.
 
-    A symbolic link stays a link: what it points to is replaced.
+    Raises:
+        OSError: it cannot be written; the old file is untouched.
+    """
+    private_folder(Path(os.path.realpath(path)).parent)
+    swap(path, data, 0o600)
+
+
+def swap(path: Path, data: bytes, mode: int | None) -> None:
+    """Write a whole file in one step: readers and a crash find the old one or the new.
+
+    `mode` are its permissions; None gives it those of any new file. A symbolic link stays a link: what it points to is
+    replaced.
 
     Raises:
         OSError: it cannot be written; the old file is untouched.
@@ -86,11 +97,13 @@ def write_private(path: Path, data: bytes) -> None:
     import secrets  # not needed before the first frame
 
     path = Path(os.path.realpath(path))
-    private_folder(path.parent)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    made_with = 0o666 if mode is None else 0o600
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, made_with)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

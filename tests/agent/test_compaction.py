@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def settings(server: ScriptedServer, *, window: int = 200_000, **keys: Any) -> S
     return replace(made, compaction=Compaction(**{"ahead": "off", **keys}))
 
 
+@asynccontextmanager
+async def running(folder: Path, **keys: Any) -> AsyncIterator[tuple[ScriptedServer, Run]]:
+    """A session on a scripted server, with these keys of compaction; commands run unasked."""
+    async with (
+        ScriptedServer() as server,
+        engine(folder, server, settings=settings(server, **keys), allow=["bash"]) as run,
+    ):
+        yield server, run
+
+
 async def talked(run: Run, server: ScriptedServer, turns: int = 4, size: int = 40) -> None:
     """Some turns about the parser in alpha.py, each with a call and an answer of some length."""
     for number in range(turns):
@@ -74,10 +85,7 @@ def texts(run: Run) -> list[str]:
 
 
 async def test_compact_puts_a_summary_in_force_and_undo_brings_the_history_back(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         before, sent = texts(run), len(server.requests)
         server.script(Reply.text(SUMMARY))
@@ -173,10 +181,7 @@ async def test_every_request_of_a_compacted_session_can_be_built_again_from_its_
 async def test_a_request_that_does_not_fit_is_sent_again_after_a_compaction_and_no_tool_runs_twice(
     tmp_path: Path,
 ) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(
             Reply.tools(("bash", {"command": "echo once >> ran.txt"})),
@@ -195,10 +200,7 @@ async def test_a_request_that_does_not_fit_is_sent_again_after_a_compaction_and_
 
 
 async def test_it_compacts_once_for_a_step_and_then_says_that_it_does_not_fit(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(Reply.overflow(), Reply.text(SUMMARY), Reply.overflow())
         ended = await run.say("do it")
@@ -228,10 +230,7 @@ async def test_prompts_said_meanwhile_wait_and_are_shown_and_own_commands_follow
     tmp_path: Path,
 ) -> None:
     hold = Hold()
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         gone, pinned, newest = (run.context.history[at].id for at in (3, 7, -1))
         server.script(Reply.text(SUMMARY).holding(hold, after=-1), Reply.text("heard"))
@@ -259,10 +258,7 @@ async def test_prompts_said_meanwhile_wait_and_are_shown_and_own_commands_follow
 
 async def test_a_running_turn_finishes_its_step_before_a_compaction_that_is_asked_for(tmp_path: Path) -> None:
     hold = Hold()
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(
             Reply.tools(("bash", {"command": "echo step"})).holding(hold, after=-1),
@@ -285,10 +281,7 @@ async def test_a_running_turn_finishes_its_step_before_a_compaction_that_is_aske
 
 async def test_cancelling_leaves_the_log_byte_for_byte(tmp_path: Path) -> None:
     hold = Hold()
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         before = run.context.path.read_bytes()
         server.script(Reply.text(SUMMARY).holding(hold))
@@ -304,10 +297,7 @@ async def test_cancelling_leaves_the_log_byte_for_byte(tmp_path: Path) -> None:
 
 async def test_going_back_meanwhile_supersedes_it(tmp_path: Path) -> None:
     hold = Hold()
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(Reply.text(SUMMARY).holding(hold))
         await run.session.perform("compact")
@@ -320,10 +310,7 @@ async def test_going_back_meanwhile_supersedes_it(tmp_path: Path) -> None:
 
 async def test_a_second_compaction_takes_the_place_of_the_first(tmp_path: Path) -> None:
     hold = Hold()
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(Reply.text(SUMMARY).holding(hold), Reply.text(SUMMARY))
         await run.session.perform("compact")
@@ -350,9 +337,7 @@ async def test_a_hook_can_say_no_and_is_told_of_what_was_done(tmp_path: Path) ->
             (tmp_path / "yes").touch()
             server.script(Reply.text(SUMMARY))
             assert isinstance(await compacted(run), CompactionCompleted)
-            async with asyncio.timeout(20):
-                while not (tmp_path / "told").exists() or not (tmp_path / "told").read_text():
-                    await asyncio.sleep(0.01)
+            await run.session.shrinking.compactor.until_told()
             assert '"backup": "context_1.jsonl"' in (tmp_path / "told").read_text()
 
 
@@ -405,10 +390,7 @@ async def test_an_undo_holds_compaction_until_a_person_asks_for_it_also_after_a_
 
 
 async def test_undo_restores_the_projected_messages_exactly(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         before = [message.api() for message in run.context.history]
         whole = run.context.path.read_bytes()
@@ -423,10 +405,7 @@ async def test_undo_restores_the_projected_messages_exactly(tmp_path: Path) -> N
 
 
 async def test_keepmore_does_it_again_and_keeps_twice_as_much(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server, turns=6)
         server.script(Reply.text(SUMMARY))
         await compacted(run)
@@ -442,10 +421,7 @@ async def test_keepmore_does_it_again_and_keeps_twice_as_much(tmp_path: Path) ->
 
 
 async def test_the_summary_can_be_read_and_replaced(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(Reply.text(SUMMARY), Reply.text("ok"))
         await compacted(run)
@@ -509,10 +485,7 @@ async def test_who_asks_gets_a_summary_however_early_settings_want_one(
 
 
 async def test_what_changed_on_disk_is_in_force_from_the_compaction_on_and_said(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         (tmp_path / "AGENTS.md").write_text("Always use spaces.")
         server.script(Reply.text("still the old"), Reply.text(SUMMARY), Reply.text("the new"))
@@ -528,10 +501,7 @@ async def test_what_changed_on_disk_is_in_force_from_the_compaction_on_and_said(
 
 async def test_a_switch_of_the_model_waits_for_it(tmp_path: Path) -> None:
     hold = Hold()
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.models = [{**server.models[0], "id": "other-1"}, *server.models] if server.models else None
         server.script(Reply.text(SUMMARY).holding(hold))
@@ -546,10 +516,7 @@ async def test_a_switch_of_the_model_waits_for_it(tmp_path: Path) -> None:
 
 
 async def test_a_listener_that_fails_is_told_of_and_stops_nothing(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         told: list[str] = []
 
@@ -647,10 +614,7 @@ async def test_where_nothing_can_be_elided_a_summary_waits_until_it_is_due(tmp_p
 async def test_what_is_sent_after_a_compaction_is_announced_to_the_watch_of_the_prefix(
     tmp_path: Path,
 ) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(Reply.text(SUMMARY), Reply.text("on"), Reply.text("and on"))
         await compacted(run)
@@ -660,10 +624,7 @@ async def test_what_is_sent_after_a_compaction_is_announced_to_the_watch_of_the_
 
 
 async def test_taking_back_an_edit_of_the_summary_holds_nothing(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(Reply.text(SUMMARY))
         await compacted(run)
@@ -675,10 +636,7 @@ async def test_taking_back_an_edit_of_the_summary_holds_nothing(tmp_path: Path) 
 
 
 async def test_what_a_summary_took_counts_among_the_costs(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path) as (server, run):
         await talked(run, server)
         server.script(Reply.text(SUMMARY).using(input=500, output=60, cache_read=3000))
         await compacted(run)
@@ -721,10 +679,7 @@ async def test_with_the_strategy_none_it_is_said_once_that_nothing_is_summarised
 
 
 async def test_what_is_stopped_at_any_moment_is_in_force_or_not_and_told_once(tmp_path: Path) -> None:
-    async with (
-        ScriptedServer() as server,
-        engine(tmp_path, server, settings=settings(server, strategy="extractive"), allow=["bash"]) as run,
-    ):
+    async with running(tmp_path, strategy="extractive") as (server, run):
         await talked(run, server, turns=3, size=200)
         outcomes = set()
         for turns in (0, 1, 2, 3, 5, 9, 30, *range(100, 3000, 400)):

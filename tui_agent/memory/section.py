@@ -14,16 +14,14 @@ as a heading of the section or as a comment is written with a backslash before i
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import os
 import re
-import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from tui_agent import paths
 from tui_agent.memory.schema import Memory, StoreError, clean_body, clean_key
 from tui_agent.workspace import guard
 
@@ -64,7 +62,8 @@ class Plan(Struct, frozen=True):
         if _read(self.path) != self.old:
             raise StoreError(f"{self.path} was changed meanwhile; look at the difference again")
         try:
-            _swap(self.path, self.new)
+            mode = None if self.old is None else self.path.stat().st_mode & 0o777
+            paths.swap(self.path, self.new, mode)
         except OSError as error:
             raise StoreError(f"{self.path} cannot be written: {error.strerror}") from error
 
@@ -181,26 +180,3 @@ def _read(path: Path) -> bytes | None:
     if len(data) > _LARGEST_FILE:
         raise StoreError(f"{path} is larger than {_LARGEST_FILE:,} bytes")
     return data
-
-
-def _swap(path: Path, data: bytes) -> None:
-    """Put new content in a file's place; its mode stays, and a link stays a link."""
-    path = Path(os.path.realpath(path))
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            with contextlib.suppress(FileNotFoundError):
-                os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
