@@ -34,7 +34,7 @@ async def compact(session: Session, *instruction: str) -> Outcome:
     words = " ".join(instruction).strip()
     when = "compacting as soon as the step is over" if session.busy else "compacting"
     session.shrinking.want(Wanted("manual", words))
-    return Outcome(f"{when}; Esc stops it", {"instruction": words})
+    return Outcome(f"{when}; ctrl+c stops it", {"instruction": words})
 
 
 def _can_keep_more(session: Session) -> None:
@@ -55,7 +55,7 @@ async def keepmore(session: Session) -> Outcome:
             budget=2 * budget if isinstance(budget, int) else None,
         )
     )
-    return Outcome("compacting again, keeping more; Esc stops it", {"backup": travelled.backup})
+    return Outcome("compacting again, keeping more; ctrl+c stops it", {"backup": travelled.backup})
 
 
 async def summary(session: Session, *text: str) -> Outcome:
