@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli import terminal
 from tests.cli.command import command, environment, session
 from tests.cli.terminal import Terminal
+from tests.support.compactions import COMPACTED
 from tests.support.hostile import NAMES, SMALL, TEXTS, acts
 from tests.support.served import Served
 from tests.support.server import Hold, Reply
@@ -389,16 +391,8 @@ def test_a_summary_is_read_and_answered_by_number(lines: tuple[str, ...], answer
     assert ears.answers == [("q", answer)]
 
 
-DONE = said.CompactionCompleted(
-    trigger="auto",
-    strategy="summary",
-    before=150_212,
-    after=41_300,
-    seconds=12.4,
-    backup="context_3.jsonl",
-    summary="s1",
-    text="## Done",
-    replaced=34,
+DONE = replace(
+    COMPACTED,
     kept=("the last 2 messages",),
     doubts=("it says that pytest passes; exit code 1",),
 )

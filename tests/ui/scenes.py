@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from textual.widgets import Input
 
 from tests.cli import command
+from tests.support.compactions import COMPACTED
 from tests.ui.fake import FakeSession, Todo, conversation
 from tests.ui.stage import Stage
 from tui_agent import events as said
@@ -367,21 +368,10 @@ Add a `--json` flag to the report command, and say so in the README.
 
 The tests of the new flag.
 """
-_COMPACTED = said.CompactionCompleted(
-    trigger="auto",
-    strategy="summary",
-    before=150_212,
-    after=41_300,
-    seconds=12.4,
-    backup="context_3.jsonl",
-    summary="s1",
+_COMPACTED = replace(
+    COMPACTED,
     text=_SUMMARY,
-    replaced=34,
     kept=("your last 2 requests", "1 pinned message", "the call that is open"),
-    input=149_800,
-    output=1_204,
-    cache_read=140_000,
-    cost=0.043,
 )
 
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
+from tests.support.compactions import COMPACTED
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
@@ -26,22 +27,7 @@ Add a `--json` flag to the report command.
 - `report.py` prints rows as JSON
 """
 
-DONE = said.CompactionCompleted(
-    trigger="auto",
-    strategy="summary",
-    before=150_212,
-    after=41_300,
-    seconds=12.4,
-    backup="context_3.jsonl",
-    summary="s1",
-    text=SUMMARY,
-    replaced=34,
-    kept=("the last 2 messages", "1 pinned message"),
-    input=149_800,
-    output=1_204,
-    cache_read=140_000,
-    cost=0.043,
-)
+DONE = replace(COMPACTED, text=SUMMARY)
 STARTED = said.CompactionStarted("auto", "summary", 150_212, "exact", 200_000, 150_000)
 
 
