@@ -232,8 +232,8 @@ def test_nobody_reading_stops_the_turn_quietly(server: Served, shop: Path) -> No
     process = start("-p", "talk", cwd=shop)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.read(10)
-    process.stdout.close()
     server.wait(hold.reached)
+    process.stdout.close()
     server.let_go(hold)
     err = process.stderr.read()
     assert (process.wait(SECONDS), err) == (1, "")
