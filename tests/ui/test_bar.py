@@ -91,3 +91,17 @@ async def test_the_mouse_over_it_and_other_colours_show() -> None:
         app.theme = "textual-light"
         await pilot.pause()
         assert app.bars()[0] == app.bars()[1]
+
+
+async def test_a_frame_that_was_due_when_it_was_taken_away_shows_it_as_it_was() -> None:
+    app = _Two()
+    async with app.run_test(size=(40, 40)) as pilot:
+        view, _ = app.both()
+        view.virtual_size = Size(20, 100)
+        await pilot.pause()
+        bar = view.vertical_scrollbar
+        region = bar.size.region
+        shown = bar.render_lines(region)
+        await view.remove()
+        assert bar.parent is None
+        assert bar.refresh().render_lines(region) == shown

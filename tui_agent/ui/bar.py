@@ -31,7 +31,7 @@ class QuietBar(ScrollBar, Still):
     def refresh(
         self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False
     ) -> Self:
-        if self.is_mounted and not (layout or recompose):
+        if self.is_mounted and self.parent is not None and not (layout or recompose):
             bar = self.render()
             assert isinstance(bar, ScrollBarRender)
             figures = self._figures_of(bar)
@@ -44,6 +44,8 @@ class QuietBar(ScrollBar, Still):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_lines(self, crop: Region) -> list[Strip]:
+        if self.parent is None:
+            return self._drawn[1]  # what it was in is gone, and a frame that still shows it was due
         bar = self.render()
         assert isinstance(bar, ScrollBarRender)
         figures = (*self._figures_of(bar), crop, self.get_line_filters())
