@@ -224,7 +224,7 @@ def _stream(bench: Bench, kind: str, ident: str, *, rate: int = 0) -> _Streamed:
     with _served(bench) as server:
         server.script(Reply.blocks({"type": "text", "text": tokens}).paced(1 / TOKENS_A_SECOND))
         with Watched(*argv, home=bench.home, size=WIDE, rate=rate) as program:
-            program.until(LAST)
+            program.until("ready")  # the history is shown before the session is open
             program.press(f"{LEADER}i")
             program.until("Records")
             program.settle()
