@@ -25,6 +25,22 @@ async def test_enter_sends_and_empties_the_composer(tmp_path: Path) -> None:
         assert made.chat.composer.text == ""
 
 
+@pytest.mark.parametrize(
+    ("keys", "sent"),
+    [([], ""), (["ctrl+c", "n", "e", "w"], "new"), (["x"], "offeredx"), (["left", "right"], "offered")],
+)
+async def test_enter_sends_words_that_came_unasked_once_another_key_was_pressed(
+    keys: list[str], sent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage(tmp_path) as made:
+        monkeypatch.setattr(made.chat.composer, "_clock", lambda: 0.0)
+        made.chat.composer.offer(Prompt("offered"))
+        await made.press(*keys, "enter")
+        await made.settle()
+        assert made.session.submitted == ([(sent, "step")] if sent else [])
+        assert made.chat.composer.text == ("" if sent else "offered")
+
+
 TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 

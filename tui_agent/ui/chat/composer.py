@@ -250,6 +250,8 @@ class Composer(Signed):
             return
         if event.is_printable:
             self.walking = False
+        if event.key != "enter":
+            self._offered = float("-inf")  # who presses something else has seen the words
         if event.key in ("ctrl+v", "super+v"):
             event.stop()
             event.prevent_default()
@@ -372,6 +374,7 @@ class Composer(Signed):
     async def _on_paste(self, event: events.Paste) -> None:
         # a terminal sends what the clipboard holds: escape sequences in it are text like any other
         self._last_key, self._pressed = self._clock(), event.time
+        self._offered = float("-inf")
         event.stop()
         event.prevent_default()
         self.focus()
