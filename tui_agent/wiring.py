@@ -15,9 +15,11 @@ from tui_agent.agent.approvals import Approvals
 from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
+from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.parts import Parts
 from tui_agent.agent.questions import Questions
+from tui_agent.agent.recall import Recall
 from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
@@ -26,8 +28,9 @@ from tui_agent.compaction.around import Fresh
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Backup, Context, ContextError, LogBusy
 from tui_agent.context.context import tools_body
-from tui_agent.events import Event, Notice, Rotated, SessionOpened, StateChanged
+from tui_agent.events import Emit, Event, Notice, Rotated, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
+from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Estimator
 from tui_agent.opening import Log, read
@@ -44,7 +47,7 @@ from tui_agent.tools.search import Glob, Grep
 from tui_agent.tools.shell import Bash
 from tui_agent.tools.toolbox import Toolbox
 from tui_agent.workspace.reads import Reads
-from tui_agent.workspace.root import find_root
+from tui_agent.workspace.root import find_root, identity
 
 if TYPE_CHECKING:
     from tui_agent.agent.bus import Bus
@@ -99,6 +102,7 @@ async def open_session(
         bus.emit(StateChanged(STATE_KEY, items))
 
     toolbox = Toolbox([*_tools(workspace, folder), TodoTool(todo, todo_changed)])
+    recall = _recall(workspace, folder, context, bus.emit)
     prompt = _prompt(workspace, append_system)
 
     async def save_rule(rule: str) -> None:
@@ -116,6 +120,7 @@ async def open_session(
     context_commands.add_to(commands)
     compaction_commands.add_to(commands)
     session_commands.add_to(commands)
+    memory_commands.add_to(commands)
     session = Session(
         Parts(
             folder=folder,
@@ -124,6 +129,7 @@ async def open_session(
             context=context,
             timeline=Timeline(context),
             todo=todo,
+            memories=recall,
             bus=bus,
             questions=questions,
             replies=Replies(
@@ -250,6 +256,16 @@ def _tools(workspace: Path, folder: SessionFolder) -> list[Tool]:
         Grep(workspace, readable),
         Bash(workspace),
     ]
+
+
+def _recall(workspace: Path, folder: SessionFolder, context: Context, emit: Emit) -> Recall:
+    return Recall(
+        store=MemoryStore(paths.memory_db()),
+        context=context,
+        session=folder.id,
+        workspace=identity(workspace),
+        emit=emit,
+    )
 
 
 def _prompt(workspace: Path, append_system: str) -> SystemPrompt:

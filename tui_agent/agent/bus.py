@@ -13,7 +13,16 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from tui_agent.events import Event, Notice, TextDelta, ThinkingDelta, ToolProgress, ToolUseDelta
+from tui_agent.events import (
+    Event,
+    MemoryChanged,
+    MemoryProposed,
+    Notice,
+    TextDelta,
+    ThinkingDelta,
+    ToolProgress,
+    ToolUseDelta,
+)
 
 TRACE_BYTES = 8 * 1024 * 1024
 """A trace that would grow over this is set aside as events.1.jsonl, replacing the one before."""
@@ -39,6 +48,7 @@ _BODIES = frozenset(
     }
 )
 """Fields that hold words or file contents: the trace keeps only their length."""
+_MEMORY_BODIES = _BODIES | {"key", "old", "outside"}
 
 
 class Trace:
@@ -55,10 +65,9 @@ class Trace:
         """Write an event. Returns a notice the first time it cannot, else an empty string."""
         if self._broken or isinstance(event, _UNTRACED):
             return ""
-        line = (
-            self._redact(json.dumps({"at": now(), "event": event.name, **_figures(to_builtins(event))}))
-            + "\n"
-        )
+        bodies = _MEMORY_BODIES if isinstance(event, MemoryProposed | MemoryChanged) else _BODIES
+        figures = _figures(to_builtins(event), bodies)
+        line = self._redact(json.dumps({"at": now(), "event": event.name, **figures})) + "\n"
         data = line.encode("utf-8", "replace")
         try:
             if self._file is None or self._size + len(data) > TRACE_BYTES:
@@ -89,11 +98,11 @@ class Trace:
             self._file = None
 
 
-def _figures(value: Any) -> Any:
+def _figures(value: Any, bodies: frozenset[str]) -> Any:
     if isinstance(value, dict):
-        return {k: _length(v) if k in _BODIES else _figures(v) for k, v in value.items()}
+        return {k: _length(v) if k in bodies else _figures(v, bodies) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_figures(item) for item in value]
+        return [_figures(item, bodies) for item in value]
     return value
 
 

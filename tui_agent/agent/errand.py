@@ -28,6 +28,7 @@ from tui_agent.tools.tool import Output, ToolError
 
 if TYPE_CHECKING:
     from tui_agent.agent.calls import Calls, Outcome
+    from tui_agent.agent.parts import Parts
     from tui_agent.context import Context
     from tui_agent.tools.tool import Tool
 
@@ -79,6 +80,23 @@ class Errand:
         self._numbers = itertools.count(1)
         self._running: asyncio.Task[Output] | None = None
         self._whole: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    def of(cls, parts: Parts, gate: asyncio.Lock, prepare: Callable[[], Awaitable[None]]) -> Errand | None:
+        """The errands of a session; None without a shell."""
+        shell = parts.toolbox.find("bash")
+        if shell is None:
+            return None
+        return cls(
+            context=parts.context,
+            tool=shell,
+            calls=parts.calls,
+            emit=parts.bus.emit,
+            gate=gate,
+            prepare=prepare,
+            redact=parts.redact,
+            note=parts.folder.running_path,
+        )
 
     @property
     def busy(self) -> bool:

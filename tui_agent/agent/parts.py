@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.bus import Bus
     from tui_agent.agent.calls import Calls
     from tui_agent.agent.questions import Questions
+    from tui_agent.agent.recall import Recall
     from tui_agent.agent.replies import Replies
     from tui_agent.agent.speaker import Chosen
     from tui_agent.commands import Commands
@@ -36,6 +37,7 @@ class Parts(Struct, frozen=True):
     context: Context
     timeline: Timeline
     todo: TodoList
+    memories: Recall
     bus: Bus
     questions: Questions
     replies: Replies

@@ -50,6 +50,7 @@ class Session(Showing):
         self.context = parts.context
         self.timeline = parts.timeline
         self.todo = parts.todo
+        self.memories = parts.memories
         self.questions = parts.questions
         self.commands = parts.commands
         self.rules = parts.rules
@@ -96,20 +97,8 @@ class Session(Showing):
             relieve=self.shrinking.relieve,
             recover=self.shrinking.recover,
         )
-        shell = parts.toolbox.find("bash")
-        self.errand: Errand | None = None
+        self.errand = Errand.of(parts, self._gate, self._ready)
         """Runs what a person wants to run themselves; None without a shell."""
-        if shell is not None:
-            self.errand = Errand(
-                context=parts.context,
-                tool=shell,
-                calls=parts.calls,
-                emit=parts.bus.emit,
-                gate=self._gate,
-                prepare=self._ready,
-                redact=parts.redact,
-                note=parts.folder.running_path,
-            )
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -232,7 +221,10 @@ class Session(Showing):
         self.shrinking.superseded()
         await self.cancel()
         async with self._gate:
-            yield
+            try:
+                yield
+            finally:
+                await self.memories.follow()
         self.announce_break()
         self._replies.weigh()
         self.shrinking.rotated()

@@ -1,0 +1,212 @@
+"""Memories in a session: which there are, and what happens to them when its history is undone or made again.
+
+What may be read of memories by whoever shows them (`list`, `search`, `history`, `counts`, `waiting`) is here; those
+calls block for some milliseconds. Changes go through commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from tui_agent.context import ContextError
+from tui_agent.events import Emit, MemoryChanged, MemoryProposed, Notice
+from tui_agent.memory.schema import StoreError
+
+if TYPE_CHECKING:
+    from tui_agent.context import Context
+    from tui_agent.memory.schema import Change, Memory, Status
+    from tui_agent.memory.store import MemoryStore
+
+_TRAVELS = ("revert", "undo", "redo", "restore")
+"""Rewrites that undo what is no longer there after them."""
+
+T = TypeVar("T")
+
+
+class Recall:
+    """The memories of one session in one workspace (its identity)."""
+
+    def __init__(
+        self, *, store: MemoryStore, context: Context, session: str, workspace: str, emit: Emit
+    ) -> None:
+        self.store = store
+        self.session = session
+        self.workspace = workspace
+        self._context = context
+        self._emit = emit
+        self._told: set[str] = set()
+
+    # --- what may be read ----------------------------------------------------------------------------------------
+
+    def list(self, status: Status | None = None) -> Sequence[Memory]:
+        """The memories of the user, this workspace and this session, those that changed last first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return self.store.visible(self.workspace, self.session, status) if self._any() else ()
+
+    def search(self, text: str, status: Status | None = None) -> Sequence[Memory]:
+        """Those of `list` that have these words, the best first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        if not self._any():
+            return ()
+        return [memory for memory in self.store.search(text, status=status) if self._is_here(memory)]
+
+    def history(self, memory: str) -> Sequence[Change]:
+        """Every change of a memory, the oldest first.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        return self.store.history(memory) if self._any() else ()
+
+    def counts(self) -> Mapping[Status, int]:
+        """How many of `list` there are of each status.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return self.store.counts(workspace=self.workspace, session=self.session) if self._any() else {}
+
+    def waiting(self) -> Sequence[MemoryProposed]:
+        """The proposals of this session that wait for a person, the oldest first, as they were told.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        found = [memory for memory in self.list("proposed") if memory.source_session == self.session]
+        return [self.proposal(memory) for memory in reversed(found)]
+
+    def proposal(self, memory: Memory, *, noise: bool = False, refused: bool = False) -> MemoryProposed:
+        """What is told of a proposal.
+
+        Raises:
+            StoreError: the memory that it would replace cannot be read.
+        """
+        old = self.store.find(
+            memory.key, memory.scope, workspace=memory.workspace_id, session=memory.session_id
+        )
+        return MemoryProposed(
+            id=memory.id,
+            scope=memory.scope,
+            key=memory.key,
+            body=memory.body,
+            old=old.body if old is not None else "",
+            record=memory.source_record,
+            outside=memory.outside,
+            noise=noise,
+            refused=refused,
+        )
+
+    def accepted(self) -> Sequence[Memory]:
+        """What the model may be told, the newest first.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        return self.store.told(self.workspace, self.session).memories if self._any() else ()
+
+    def _any(self) -> bool:
+        """True once anything was stored: nothing is made only to be read."""
+        return self.store.path.exists()
+
+    def _is_here(self, memory: Memory) -> bool:
+        places = {
+            "workspace": (memory.workspace_id, self.workspace),
+            "session": (memory.session_id, self.session),
+        }
+        of, here = places.get(memory.scope, ("", ""))
+        return of == here
+
+    # --- what follows the history --------------------------------------------------------------------------------
+
+    async def follow(self) -> None:
+        """Set aside what came from answers that were undone, and bring back what came from those that are there again.
+
+        Right whenever it is called after a rewrite, also by the next program that opens the session. What was compacted
+        or cleared away was not undone, and stays.
+        """
+        found = await self.guarded(self._from_here) or ()
+        missing = [
+            m.source_record for m in found if m.status != "suspended" and not self._has(m.source_record)
+        ]
+        back = [m.source_record for m in found if m.status == "suspended" and self._has(m.source_record)]
+        if gone := await self._undone(missing):
+            for memory in await self.guarded(lambda: self.store.suspend(self.session, gone)) or ():
+                self.changed("suspended", memory)
+        if back:
+            for memory in await self.guarded(lambda: self.store.resume(self.session, back)) or ():
+                self.changed("resumed", memory)
+
+    def _from_here(self) -> Sequence[Memory]:
+        """What answers of this session proposed, and a person has not refused."""
+        if not self._any():
+            return ()
+        everything = self.store.list()
+        return [m for m in everything if m.source_session == self.session and m.status != "rejected"]
+
+    def _has(self, record: str) -> bool:
+        try:
+            self._context.record(record)
+        except ValueError:
+            return False
+        return True
+
+    async def _undone(self, missing: Sequence[str]) -> Sequence[str]:
+        """Those of the missing records that went with the last rewrite, and were not compacted or cleared away."""
+        head = self._context.head
+        if not missing or head is None or head.op not in _TRAVELS:
+            return ()
+        try:
+            before = await self._context.backup(head.backup)
+        except ContextError:
+            return ()  # no longer kept, so that nothing tells whether they were undone
+        compacted, cleared = self._begun_anew()
+        undone = []
+        for record in missing:
+            try:
+                at = str(before.record(record).body.get("at", ""))
+            except ValueError:
+                continue
+            if record > compacted and at > cleared:
+                undone.append(record)
+        return undone
+
+    def _begun_anew(self) -> tuple[str, str]:
+        """The last message that was compacted away in this history, and when it was cleared last."""
+        compacted = cleared = ""
+        for head in self._context.heads:
+            replaced = head.figures.get("replaces")
+            if head.op == "compaction" and isinstance(replaced, list) and replaced:
+                compacted = max(compacted, str(replaced[-1]))
+            elif head.op == "clear":
+                cleared = max(cleared, head.at)
+        return compacted, cleared
+
+    # --- how it works --------------------------------------------------------------------------------------------
+
+    async def guarded(self, work: Callable[[], T]) -> T | None:
+        """Do something with the store in a thread; None if it cannot be used, which is told once."""
+        try:
+            return await asyncio.to_thread(work)
+        except StoreError as error:
+            self._tell_once(f"memories cannot be used: {error}")
+            return None
+        finally:
+            if self.store.notice:
+                self._tell_once(self.store.notice)
+
+    def _tell_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._emit(Notice(text, "warning", "memory"))
+
+    def changed(self, what: str, memory: Memory) -> None:
+        """Tell that a memory is another one now."""
+        self._emit(MemoryChanged(memory.id, what, memory.scope, memory.key))
