@@ -1,0 +1,113 @@
+"""The tags of a `<memory>` marker: where one ends, and what its attributes say."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from tui_agent.literal import one_line
+from tui_agent.memory.schema import SCOPES, Scope, StoreError, clean_key
+
+LONGEST = 512
+"""Characters of a tag."""
+_SHOWN = 40
+"""Characters of what a notice quotes."""
+
+_SPACE = r"[ \t\r\n]"
+_VALUE = rf"={_SPACE}*+(?:\"[^\"<]*+\"|'[^'<]*+')"
+_WHOLE = re.compile(rf"<memory(?>{_VALUE}|=(?!{_SPACE}*[\"'])|[^<>=])*+>", re.IGNORECASE)
+"""A tag to its end: a `>` inside a quoted value is part of that."""
+_FAULT = re.compile(rf"<|\n[ \t\r]*\n|(?s:.){{{LONGEST}}}")
+_ATTRIBUTE = re.compile(
+    rf"{_SPACE}*([a-z_][\w:.-]*){_SPACE}*={_SPACE}*(?:\"([^\"<]*)\"|'([^'<]*)')", re.IGNORECASE
+)
+_ATTRIBUTES = re.compile(rf"(?>{_SPACE}*[a-z_][\w:.-]*{_SPACE}*{_VALUE})*+{_SPACE}*+", re.IGNORECASE)
+_CUT = re.compile(
+    rf"(?:[a-z_][\w:.-]*{_SPACE}*+(?:={_SPACE}*+(?:\"[^\"<]*+|'[^'<]*+)?)?|/)?\Z", re.IGNORECASE
+)
+"""The beginning of one more attribute, or of the end."""
+_CLOSING = re.compile(rf"</memory{_SPACE}{{0,64}}(>?)", re.IGNORECASE)
+_NAME = len("<memory")
+
+
+class Tag(Struct, frozen=True):
+    """A tag that ends at `end`. `why` says what is wrong with it, or is empty.
+
+    `broken` has no end of its own; `single` ends in `/>`; `prose` is none. `loose`: it has no attribute with a value,
+    so that it may be prose too if it is never closed.
+    """
+
+    kind: Literal["opening", "closing", "single", "broken", "prose"]
+    end: int
+    why: str = ""
+    scope: Scope = "session"
+    key: str = ""
+    loose: bool = False
+
+
+def read(text: str, at: int, *, final: bool) -> Tag | None:
+    """The tag whose name stands at `at`; None if more of the text has to be known. `final`: no more comes."""
+    if text.startswith("</", at):
+        return _closing(text, at, final=final)
+    found = _WHOLE.match(text, at, at + LONGEST)
+    fault = _FAULT.search(text, at + 1)
+    if found is not None and (fault is None or found.end() <= fault.start()):
+        return _judged(text[at + _NAME : found.end() - 1], found.end())
+    if fault is None and not final:
+        return None
+    return _faulty(text, at, fault.start() if fault else len(text), cut=fault is None)
+
+
+def _closing(text: str, at: int, *, final: bool) -> Tag | None:
+    found = _CLOSING.match(text, at)
+    assert found is not None
+    if found[1]:
+        return Tag("closing", found.end())
+    if found.end() == len(text) and not final and found.end() - at < 64:
+        return None
+    return Tag("closing", found.end(), "its closing tag is broken")
+
+
+def _faulty(text: str, at: int, until: int, *, cut: bool) -> Tag:
+    """A tag that something ends which cannot be in it; `cut`: that is the end of the text."""
+    if (end := text.find(">", at, until)) >= 0:
+        return Tag("opening", end + 1, "a quote in it does not end")
+    attributes = _ATTRIBUTES.match(text, at + _NAME, until)
+    assert attributes is not None
+    if cut and (rest := _CUT.match(text, attributes.end())):
+        return Tag("broken", rest.end(), "it is cut off")
+    if "=" in attributes[0]:
+        return Tag("broken", attributes.end(), "its tag does not end")
+    return Tag("prose", at + _NAME)
+
+
+def _judged(inside: str, end: int) -> Tag:
+    """What stands between the name and the `>`."""
+    given: dict[str, str] = {}
+    at = 0
+    why = ""
+    while found := _ATTRIBUTE.match(inside, at):
+        name = found[1].lower()
+        if name in given:
+            why = f"it has {name} twice"
+        given[name] = found[2] if found[2] is not None else found[3]
+        at = found.end()
+    rest = inside[at:].strip()
+    if rest == "/":
+        return Tag("single", end, "it closes itself, so there is nothing to remember")
+    loose = "=" not in inside
+    if rest:
+        words = "a value needs straight quotes" if "=" in rest else "something in its tag is no attribute"
+        return Tag("opening", end, f"{words}: {one_line(rest, _SHOWN)}", loose=loose)
+    scope = given.get("scope", "session").strip().lower()
+    if scope not in SCOPES:
+        why = why or f"there is no scope {one_line(scope, _SHOWN)!r}; there are {', '.join(SCOPES)}"
+    try:
+        key = clean_key(given.get("key", ""))
+    except StoreError as error:
+        key, why = "", why or str(error)
+    if not key and scope != "session":
+        why = why or f"a {scope} memory needs a key"
+    return Tag("opening", end, why, scope if scope in SCOPES and not why else "session", key, loose)
