@@ -404,6 +404,44 @@ async def test_undo_restores_the_projected_messages_exactly(tmp_path: Path) -> N
         await check(run.context)
 
 
+async def test_a_compaction_made_again_is_taken_back_like_the_first_time(tmp_path: Path) -> None:
+    async with running(tmp_path) as (server, run):
+        await talked(run, server)
+        server.script(Reply.text(SUMMARY), Reply.text("and on"))
+        await compacted(run)
+        await run.say("go on")
+        before = _projected(run)
+        await run.session.perform("undo")
+        whole = _projected(run)
+        await run.session.perform("redo")
+        assert _projected(run) == before and not run.session.shrinking.held
+        await run.session.perform("undo")
+        assert _projected(run) == whole and run.session.shrinking.held
+        await run.session.perform("redo")
+        outcome = await run.session.perform("undo", "later")
+        assert _projected(run)[: len(whole)] == whole and len(_projected(run)) > len(whole)
+        assert outcome.data["later"] > 0 and run.session.shrinking.held
+        await check(run.context)
+
+
+async def test_only_of_a_compaction_it_is_said_that_what_was_said_since_can_be_kept(tmp_path: Path) -> None:
+    async with running(tmp_path) as (server, run):
+        await talked(run, server)
+        await run.session.perform("revert", "1")
+        server.script(Reply.text("another"))
+        await run.say("another way")
+        reverted = await run.session.perform("undo")
+        assert "since" in reverted.text and "later" not in reverted.text
+        server.script(Reply.text(SUMMARY), Reply.text("and on"))
+        await compacted(run)
+        await run.say("go on")
+        assert "/undo later" in (await run.session.perform("undo")).text
+
+
+def _projected(run: Run) -> list[dict[str, Any]]:
+    return [message.api() for message in run.context.history]
+
+
 async def test_keepmore_does_it_again_and_keeps_twice_as_much(tmp_path: Path) -> None:
     async with running(tmp_path) as (server, run):
         await talked(run, server, turns=6)

@@ -108,29 +108,96 @@ async def test_an_elision_keeps_the_places_of_its_items_without_the_texts_of_tho
     await check(context)
 
 
-async def test_the_figure_after_it_is_an_estimate_with_the_correction_learned_before(
-    context: Context,
-) -> None:
-    (huge,) = await context.append_message(text("word " * 500))
+@pytest.fixture
+async def bare(tmp_path: Path) -> Context:
+    context = Context(tmp_path / "bare.jsonl", model="claude-x")
+    await context.write_system_prompt("be good " * 40)
+    return context
+
+
+async def counted(context: Context, count: int, said: dict[str, Any], **figures: Any) -> str:
+    """An answer, and the figure of the request that gave it; the answer's record."""
+    await context.checkpoint()
+    through = context.checkpoints()[-1].uid
+    (answer,) = await context.append_message(said, model="claude-x")
+    params = {"model": "claude-x"}
+    await context.update_token_count(count, through=through, produced=answer.id, params=params, **figures)
+    return answer.id
+
+
+async def test_the_figure_after_it_is_in_the_measure_of_the_one_before(bare: Context) -> None:
+    """Estimates are corrected by what was counted for all of them; the correction of single messages goes on."""
+    (huge,) = await bare.append_message(text("word " * 500))
     for number in range(6):
-        count = context.token_count + 400
-        await context.checkpoint()
-        through = context.checkpoints()[-1].uid
-        (answer,) = await context.append_message(
-            text(f"answer {number} " * 30, "assistant"), model="claude-x"
-        )
-        await context.update_token_count(
-            count, through=through, produced=answer.id, params={"model": "claude-x"}
-        )
-    factor = context.factor
+        answer = await counted(bare, bare.token_count + 400, text(f"answer {number} " * 30, "assistant"))
+    factor = bare.factor
     assert factor != 1.0
-    await context.compact(change(context, [huge.id, answer.id]), figures={})
-    assert context.factor == pytest.approx(factor)
-    assert context.weigh().mark == "estimated"
-    parts = sum(context.tokens(m.id).count for m in context.history)
-    floor = context.system_tokens.count + context.tools_tokens.count
-    assert context.weigh().total == pytest.approx(parts + floor, abs=6)
+    estimates = sum(bare.tokens(m.id).count for m in bare.history)
+    ratio = bare.weigh().total / (estimates + bare.system_tokens.count + bare.tools_tokens.count)
+    assert ratio > 1.3
+    await bare.compact(change(bare, [huge.id, answer]), figures={})
+    assert bare.factor == pytest.approx(factor)
+    assert bare.weigh().mark == "estimated"
+    summary, *kept = (bare.tokens(m.id).count for m in bare.history)
+    floor = bare.system_tokens.count + bare.tools_tokens.count
+    assert bare.weigh().total == pytest.approx(ratio * (sum(kept) + floor) + summary, abs=6)
+    await check(bare)
+
+
+async def test_what_was_not_counted_yet_is_not_corrected_by_what_was(bare: Context) -> None:
+    await bare.append_message(text("word " * 100))
+    await counted(bare, 4000, text("an answer", "assistant"))
+    (new,) = await bare.append_message(text("word " * 300))
+    weight = bare.tokens(new.id).count
+    await bare.compact(change(bare, [new.id]), figures={})
+    summary = bare.tokens(bare.history[0].id).count
+    floor = bare.system_tokens.count + bare.tools_tokens.count
+    assert bare.weigh().total == pytest.approx(summary + weight + 2 * floor, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("between", "output", "mark"),
+    [
+        ([], 20, "exact"),
+        ([], None, "reconciled"),
+        (["and now?"], 20, "reconciled"),
+        (["one", "two"], 20, "reconciled"),
+    ],
+)
+async def test_the_next_request_that_is_counted_says_what_it_weighed_then(
+    context: Context, between: list[str], output: int | None, mark: str
+) -> None:
+    (old,) = await context.append_message(text("word " * 100))
+    await counted(context, 500, text("an answer", "assistant"))
+    await context.compact(change(context, [old.id]), figures={})
+    head = context.head
+    assert head is not None
+    assert context.counted_after(head) is None
+    for words in between:
+        await context.append_message(text(words))
+    added = context.weigh().total - context.token_count
+    figures = {} if output is None else {"output": output}
+    await counted(context, 700, text("then " * 10, "assistant"), **figures)
+    found = context.counted_after(head)
+    answer = context.tokens(context.history[-1].id).count
+    assert found is not None
+    assert found.count == pytest.approx(700 - answer - added, abs=2)
+    assert found.mark == mark
+    for later in range(3):
+        await counted(context, 900 + 100 * later, text("more " * 10, "assistant"))
+    assert context.counted_after(head) == found
     await check(context)
+
+
+async def test_what_it_weighed_then_is_not_told_by_a_request_of_another_shape(context: Context) -> None:
+    (old,) = await context.append_message(text("word " * 100))
+    await counted(context, 500, text("an answer", "assistant"))
+    await context.compact(change(context, [old.id]), figures={})
+    head = context.head
+    assert head is not None
+    await context.elide([{"record": old.id, "as": "[short]"}], by="auto", reason="micro")
+    await counted(context, 700, text("then", "assistant"))
+    assert context.counted_after(head) is None
 
 
 async def test_what_the_check_refuses_changes_nothing(context: Context) -> None:
@@ -185,6 +252,25 @@ async def test_undo_can_take_the_turns_since_along(context: Context) -> None:
     await check(context)
     with pytest.raises(NothingToUndo):
         await context.take_back()
+
+
+async def test_a_compaction_that_was_made_again_is_still_what_undo_undoes(context: Context) -> None:
+    before, newest = texts(context), context.history[-1]
+    await context.compact(change(context, [newest.id]), figures={})
+    await talk(context, 1, start=9)
+    after = texts(context)
+    for _ in range(2):
+        await context.undo()
+        await context.redo()
+        assert texts(context) == after
+        assert context.change is not None and context.change.op == "compaction"
+    await context.undo()
+    assert context.head is not None and context.head.figures["undid"] == "compaction"
+    await context.redo()
+    await context.take_back()
+    assert texts(context) == before + after[2:]
+    assert context.head is not None and context.head.figures["undid"] == "compaction"
+    await check(context)
 
 
 async def test_a_compaction_planned_for_another_log_is_refused(context: Context) -> None:

@@ -139,6 +139,10 @@ class FakeContext:
     def head(self) -> SimpleNamespace | None:
         return self.heads[-1] if self.heads else None
 
+    @property
+    def change(self) -> SimpleNamespace | None:
+        return next((head for head in reversed(self.heads) if head.op != "redo"), self.head)
+
     def checkpoints(self) -> list[Checkpoint]:
         return list(self._checkpoints)
 

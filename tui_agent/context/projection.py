@@ -630,6 +630,11 @@ class Projection:
         return self.heads[-1] if self.heads else None
 
     @property
+    def change(self) -> Head | None:
+        """The head of the change of history that undo undoes: behind redos, of the one that they made again."""
+        return next((head for head in reversed(self.heads) if head.op != "redo"), self.head)
+
+    @property
     def redo(self) -> str | None:
         """The backup that redo leads to; None after a message behind the head."""
         head = self.head

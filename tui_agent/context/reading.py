@@ -163,6 +163,11 @@ class Shown(ABC):
     # --- bookmarks -------------------------------------------------------------------------------------------------
 
     @property
+    def change(self) -> Head | None:
+        """The head record of the last change of history itself: behind a redo, of the one that was made again."""
+        return self._log.change
+
+    @property
     def n_checkpoints(self) -> int:
         """One above the highest id of a checkpoint: the id that the next one gets."""
         return self._log.next_checkpoint

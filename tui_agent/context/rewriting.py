@@ -137,8 +137,8 @@ class Rewriter(Writer):
             file = find_backup(self.path, name)
             other = await in_thread(lambda: Projection.load(Source(file)))
             figures, leads = {"restored": name}, _OWN
-            if op == "undo" and self.projection.head is not None:
-                figures["undid"] = self.projection.head.op
+            if op == "undo" and self.projection.change is not None:
+                figures["undid"] = self.projection.change.op
             whole = op != "restore"
             if whole:
                 leads = (other.head.undo if other.head else None, other.redo if op == "redo" else _KEPT)
@@ -154,9 +154,9 @@ class Rewriter(Writer):
         """
         async with self._rotating, self._gate:
             await self._open()
-            head = self.projection.head
+            change = self.projection.change
             compactions = [head for head in self.projection.heads if head.op == "compaction"]
-            if head is None or head.op not in ("compaction", "edit") or not compactions:
+            if change is None or change.op not in ("compaction", "edit") or not compactions:
                 raise NothingToUndo("The last change of history was no compaction.")
             newest = compactions[-1]
             file = find_backup(self.path, newest.backup)

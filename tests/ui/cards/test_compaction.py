@@ -242,6 +242,25 @@ async def test_undo_asks_what_becomes_of_what_was_said_since(
         assert made.session.performed == asked
 
 
+async def test_undo_of_a_compaction_that_was_made_again_asks_too(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        rewritten(made.session)
+        _later(made.session)
+        context = made.session.context
+        context.line({"role": "_rewind", "op": "redo", "backup": "context_5.jsonl"})
+        redone = SimpleNamespace(
+            index=len(context.records) - 1, op="redo", backup="context_5.jsonl", figures={}
+        )
+        context.heads.append(redone)
+        made.session.emit(said.Rotated("redo", "context_5.jsonl", len(context.records)))
+        await made.press("ctrl+home")
+        await made.until(lambda: "summary of what came before" in made.text, "the summary")
+        await made.pilot.click(offset=_place(made, "summary of what came before"))
+        await made.until(lambda: "[u] undo  [e] edit the summary  [k] keep more" in made.text, "its keys")
+        await made.press("ctrl+x", "u")
+        await made.until(lambda: "1 turn was said since" in made.text, "the question")
+
+
 async def test_the_summary_is_written_anew_and_put_in_force(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         await compacted(made)

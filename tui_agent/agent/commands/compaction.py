@@ -110,9 +110,9 @@ _CARRIED = ("trigger", "strategy", "replaces", "replaced", "kept", "newest", "bu
 
 
 def _newest_compaction(session: Session) -> Head:
-    head = session.context.head
+    change = session.context.change
     compactions = [head for head in session.context.heads if head.op == "compaction"]
-    if head is None or head.op not in ("compaction", "edit") or not compactions:
+    if change is None or change.op not in ("compaction", "edit") or not compactions:
         raise CommandError("the last change of history was no compaction")
     backup = compactions[-1].backup
     if not any(kept.exists and kept.name == backup for kept in session.context.backups()):

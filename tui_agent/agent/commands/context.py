@@ -87,17 +87,20 @@ async def undo(session: Session, *later: str) -> Outcome:
         done = await arrived(session, await session.timeline.take_back(), _taken_back(since))
         return Outcome(f"{done.text}. {_fits(session)}", {**done.data, "later": since})
     what = "the last change of history is undone"
+    change = session.context.change
     if since:
-        what += f", without the {_messages(since)} since (/redo, then /undo later keeps them)"
+        what += f", without the {_messages(since)} since"
+    if since and change is not None and change.op in ("compaction", "edit"):
+        what += " (/redo, then /undo later keeps them)"
     done = await arrived(session, await session.timeline.undo(), what)
     return Outcome(done.text, {**done.data, "later": 0})
 
 
 def _said_since(session: Session) -> int:
     """How many messages follow the last change of history."""
-    head, count = session.context.head, 0
+    change, count = session.context.change, 0
     for message in reversed(session.context.history):
-        if head is None or session.context.record(message.id).index < head.index:
+        if change is None or session.context.record(message.id).index < change.index:
             return count
         count += 1
     return count

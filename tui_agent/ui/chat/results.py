@@ -208,8 +208,8 @@ class Results:
         """Undo the last rewrite; of a compaction since which something was said, ask what becomes of that."""
         screen = self._screen
         context = screen.session.context if screen.session is not None else None
-        head = context.head if context is not None else None
-        if context is None or head is None or head.op not in _COMPACTIONS or not _said_since(context):
+        change = context.change if context is not None else None
+        if context is None or change is None or change.op not in _COMPACTIONS or not _said_since(context):
             await screen.perform("undo")
             return
         turns = _turns_since(context)
@@ -255,15 +255,15 @@ class Results:
 
 
 def _said_since(context: Context) -> bool:
-    """Was anything said since the last rewrite?"""
-    head, records = context.head, context.records
-    start = head.index + 1 if head is not None else 0
+    """Was anything said since the last change of history?"""
+    change, records = context.change, context.records
+    start = change.index + 1 if change is not None else 0
     return any(records[index].role in ("user", "assistant") for index in range(start, len(records)))
 
 
 def _turns_since(context: Context) -> int:
-    """How many turns began since the last rewrite."""
-    head = context.head
-    line = context.records[head.index].line if head is not None else 0
+    """How many turns began since the last change of history."""
+    change = context.change
+    line = context.records[change.index].line if change is not None else 0
     newer = takewhile(lambda point: point.line > line, reversed(context.checkpoints()))
     return sum(point.turn for point in newer)

@@ -93,9 +93,9 @@ async def added_up(context: Context, lacking: int) -> Sum:
 
 
 async def _batches(context: Context) -> AsyncIterator[Batch]:
-    """The batches since the last rewrite, in slices."""
-    head, records = context.head, context.records
-    async for index in words.in_slices(range(head.index + 1 if head is not None else 0, len(records))):
+    """The batches since the last change of history, in slices."""
+    change, records = context.change, context.records
+    async for index in words.in_slices(range(change.index + 1 if change is not None else 0, len(records))):
         if records[index].role == "_elide":
             body = records[index].body
             before, after = body.get("before"), body.get("after")

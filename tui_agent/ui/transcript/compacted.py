@@ -83,7 +83,7 @@ def of_summary(message: Message, context: Context) -> Result:
     event, mark = compacting.as_event(head), head.get("mark")
     made.figures = compacting.figures(event, mark if isinstance(mark, str) else "estimated")
     made.facts = compacting.facts(event)
-    if context.head is not None and context.head.figures.get("summary") == message.id:
+    if context.change is not None and context.change.figures.get("summary") == message.id:
         made.choices, made.of = CHOICES, event.backup
     return made
 
