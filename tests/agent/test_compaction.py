@@ -414,13 +414,16 @@ async def test_a_compaction_made_again_is_taken_back_like_the_first_time(tmp_pat
         await run.session.perform("undo")
         whole = _projected(run)
         await run.session.perform("redo")
-        assert _projected(run) == before and not run.session.shrinking.held
+        assert _projected(run) == before
+        assert [event.held for event in run.all(events.CompactionHeld)] == [True, False]
         await run.session.perform("undo")
-        assert _projected(run) == whole and run.session.shrinking.held
+        assert _projected(run) == whole
+        assert [event.held for event in run.all(events.CompactionHeld)] == [True, False, True]
         await run.session.perform("redo")
         outcome = await run.session.perform("undo", "later")
         assert _projected(run)[: len(whole)] == whole and len(_projected(run)) > len(whole)
-        assert outcome.data["later"] > 0 and run.session.shrinking.held
+        assert outcome.data["later"] > 0
+        assert run.session.shrinking.held
         await check(run.context)
 
 
