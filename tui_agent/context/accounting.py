@@ -131,12 +131,14 @@ class Accounting:
     @property
     def system(self) -> Tokens:
         """What the system prompt in force weighs."""
+        self._follow()
         prompts = self._log.prompts
         return Tokens(self._text(prompts[-1] if prompts else None, "content"), "estimated")
 
     @property
     def tools(self) -> Tokens:
         """What the tool definitions in force weigh."""
+        self._follow()
         tools = self._log.tools
         return Tokens(self._text(tools[-1] if tools else None, "tools"), "estimated")
 
@@ -151,6 +153,36 @@ class Accounting:
             items = sum(self.tokens(index).count for index in self._log.visible)
             self._summed = (self._log.version, total - items - self.system.count - self.tools.count)
         return self._summed[1]
+
+    @property
+    def log(self) -> Projection:
+        """What it is the figures of."""
+        return self._log
+
+    def is_pending(self, index: int) -> bool:
+        """True for a message that the last usage does not cover."""
+        bound = self._log.usages.boundary[-1] if self._log.usages else -1
+        return index > bound and index not in self._covered_answers(bound)
+
+    def counted(self, since: int) -> Tokens | None:
+        """What the log weighed at the line `since`, by the next request that an endpoint counted.
+
+        Exact if that request was of the log as it was then; reconciled if messages came in between, whose estimates
+        are taken off. None until there is such a request, and where more than messages came in between.
+        """
+        self._follow()
+        log, usages = self._log, self._log.usages
+        pair = next((at for at in range(usages.before(since), len(usages)) if usages[at].exact), None)
+        if pair is None or (high := usages[pair].boundary) < since or self._is_reshaped(since, high):
+            return None
+        produced = usages[pair].produced
+        answer = self._output(pair, produced) if produced > high else 0
+        messages = log.messages[bisect_right(log.messages, since) : bisect_right(log.messages, high)]
+        added = [self._estimate(index, log.elisions.at(high, index)) for index in messages]
+        if answer is None:
+            added.append(self._estimate(produced, ()))
+        count = usages[pair].count - sum(added) - (answer or 0)
+        return Tokens(count, "reconciled" if added else "exact") if count > 0 else None
 
     # --- pending ---------------------------------------------------------------------------------------------------
 
@@ -294,12 +326,16 @@ class Accounting:
         first, second = log.usages[pair - 1], log.usages[pair]
         if not (first.exact and second.exact) or self._parameters(first) != self._parameters(second):
             return False
-        low, high = self._log.usages.boundary[pair - 1], self._log.usages.boundary[pair]
+        return not self._is_reshaped(log.usages.boundary[pair - 1], log.usages.boundary[pair])
+
+    def _is_reshaped(self, low: int, high: int) -> bool:
+        """True if more than messages came between two lines: a prompt, tools, something left out or brought back."""
+        log = self._log
 
         def between(indices: list[int]) -> bool:
             return bisect_right(indices, low) < bisect_right(indices, high)
 
-        return not (
+        return (
             between(log.prompts)
             or between(log.tools)
             or any(event[0] <= high for event in log.elisions.after(low)[:1])

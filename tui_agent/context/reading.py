@@ -268,6 +268,13 @@ class Reading(Shown):
 
     def tokens_of(self, record: Record) -> Tokens:
         """The same for any record, the prompt and the tools in force included."""
+    def counted_after(self, head: Head) -> Tokens | None:
+        """What the log weighed right after a rewrite, by the next request that an endpoint counted.
+
+        Exact, or reconciled where messages were sent along that came behind it; None until there is such a request.
+        """
+        return self._writer.accounting.counted(head.index)
+
         return self._writer.accounting.tokens(record.index)
 
     def estimated(self, record: str, also: Mapping[int | None, str | None] = _NOTHING) -> int:

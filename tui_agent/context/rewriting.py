@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from tui_agent.context.accounting import Accounting
 from tui_agent.context.backups import Backup, find_backup, pinned_names
+from tui_agent.context.carried import carried
 from tui_agent.context.encoding import complete, encode, now
 from tui_agent.context.errors import ContextError, NothingToUndo
 from tui_agent.context.pieces import (
@@ -213,15 +214,15 @@ class Rewriter(Writer):
         return base, accounting
 
     def _stamp(self, source: Source, check: Check | None) -> dict[str, Any]:
-        """The estimate of what a new file weighs, as its `_usage`; blocks."""
+        """What a new file weighs in the measure of the old one, as its `_usage`; blocks."""
         projection = Projection.load(source)
         if check is not None:
             check(projection)
         factor = self.accounting.factor
-        weight = Accounting(projection, self._model, factor=factor).weigh()
+        weight = carried(self.accounting, Accounting(projection, self._model, factor=factor))
         return {
             "role": "_usage",
-            "token_count": max(weight.total, 0),
+            "token_count": weight,
             "exact": False,
             "params": {"model": self._model},
             "factor": factor,
