@@ -47,7 +47,7 @@ _BODIES = frozenset(
         "images",
     }
 )
-"""Fields that hold words or file contents: the trace keeps only their length."""
+"""Fields that hold words or file contents: the trace keeps only how many characters, or items of a list, there are."""
 _MEMORY_BODIES = _BODIES | {"key", "old", "outside"}
 
 
@@ -107,7 +107,7 @@ def _figures(value: Any, bodies: frozenset[str]) -> Any:
 
 
 def _length(value: Any) -> int:
-    return len(value) if isinstance(value, str) else len(json.dumps(value, default=str))
+    return len(value if isinstance(value, str | list | tuple) else json.dumps(value, default=str))
 
 
 def now() -> str:
