@@ -589,6 +589,26 @@ async def test_a_summary_is_prepared_ahead_of_time_and_put_in_force_without_a_wa
             assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
 
 
+async def test_a_review_of_a_summary_made_ahead_tells_what_there_is_now(tmp_path: Path) -> None:
+    titles: list[str] = []
+
+    def answers(asked: Asked) -> Answer:
+        titles.append(asked.question.title)
+        return Answer("once")
+
+    async with ScriptedServer() as server:
+        server.always(answering())
+        chosen = settings(server, window=20_000, ahead="on", review=True)
+        async with engine(tmp_path, server, settings=chosen, answers=answers) as run:
+            await filled(run, lambda: bool(run.all(CompactionCompleted)))
+            begun, done = run.all(events.CompactionStarted)[0], run.all(CompactionCompleted)[0]
+            assert begun.trigger == "ahead"
+            sign = "" if begun.mark == "exact" else "~"
+            assert titles[0].startswith(f"Compact from {sign}{begun.tokens:,} to about ")
+            told = int(titles[0].split("about ")[1].split()[0].replace(",", ""))
+            assert told == pytest.approx(done.after, rel=0.1)
+
+
 async def test_a_summary_ahead_of_time_is_given_up_when_history_is_rewritten(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
         server.always(answering())

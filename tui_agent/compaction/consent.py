@@ -89,7 +89,11 @@ class Consent:
         body = [f"It stands for {len(retained.replaced)} messages of {retained.tokens.count:,} tokens."]
         body += [f"Word for word stay: {', '.join(retained.words())}."] if retained.kept else []
         body += [f"Doubtful: {doubt}" for doubt in found.doubts]
-        title = f"Compact from {found.look.weight.total:,} to about {found.after:,} tokens with this summary?"
+        # it may have been made ahead of time, for less than there is now
+        weight = self._context.weigh()
+        sign = "" if weight.mark == "exact" else "~"
+        after = found.after + weight.total - found.look.weight.total
+        title = f"Compact from {sign}{weight.total:,} to about {after:,} tokens with this summary?"
         answer = await ask(Question("", "review", title, "\n".join(body), editable=found.text))
         if answer.verdict != "once":
             raise Skipped("declined", answer.note or "the summary was discarded at the review")
