@@ -117,7 +117,7 @@ def test_what_stands_around_the_chat(names: tuple[str, ...], home: Path, shop: P
     with served(home) as model:
         model.script(
             Reply.tools(("todo", {"items": items}), *(("grep", {"pattern": text}) for text in texts)),
-            Reply.text("\n\n".join(f"{text} needle" for text in texts)),
+            Reply.text("\n\n".join([*(f"{text} needle" for text in texts), "all was said"])),
             Reply.text("over").holding(hold),
         )
         model.always(Reply.text("over"))
@@ -133,7 +133,7 @@ def test_what_stands_around_the_chat(names: tuple[str, ...], home: Path, shop: P
             said(screen, CTRL_C, EMPTY, UP * 200)
             screen.until_quiet()
             said(screen, CTRL_C, EMPTY)
-            said(screen, paste("go 1") + ENTER, b"done")
+            said(screen, paste("go 1") + ENTER, b"all was said")
             screen.press(CTRL_T)
             screen.until_quiet()
             for text in texts:
