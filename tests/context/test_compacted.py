@@ -267,8 +267,13 @@ async def test_a_compaction_that_was_made_again_is_still_what_undo_undoes(contex
     await context.undo()
     assert context.head is not None and context.head.figures["undid"] == "compaction"
     await context.redo()
+    await context.edit_message("summary", {**SUMMARY, **text("better"), "id": "other"}, figures={})
+    await context.undo()
+    assert texts(context) == after
+    assert context.change is not None and context.change.op == "compaction"
     await context.take_back()
     assert texts(context) == before + after[2:]
+    assert context.change is context.head
     assert context.head is not None and context.head.figures["undid"] == "compaction"
     await check(context)
 

@@ -141,7 +141,7 @@ class FakeContext:
 
     @property
     def change(self) -> SimpleNamespace | None:
-        return next((head for head in reversed(self.heads) if head.op != "redo"), self.head)
+        return next((head for head in reversed(self.heads) if head.op not in ("undo", "redo")), None)
 
     def checkpoints(self) -> list[Checkpoint]:
         return list(self._checkpoints)

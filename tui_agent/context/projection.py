@@ -631,8 +631,11 @@ class Projection:
 
     @property
     def change(self) -> Head | None:
-        """The head of the change of history that undo undoes: behind redos, of the one that they made again."""
-        return next((head for head in reversed(self.heads) if head.op != "redo"), self.head)
+        """The head of the change of history that undo undoes: behind an undo or a redo, of the one that stands again.
+
+        Those lead to where the file that they brought back led to; every other change leads to its own backup.
+        """
+        return next((head for head in reversed(self.heads) if head.undo == head.backup), None)
 
     @property
     def redo(self) -> str | None:

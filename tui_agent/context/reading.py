@@ -168,6 +168,11 @@ class Shown(ABC):
         return self._log.change
 
     @property
+    def change(self) -> Head | None:
+        """The head record of what undo would undo: behind an undo or a redo, of the change that stands again."""
+        return self._log.change
+
+    @property
     def n_checkpoints(self) -> int:
         """One above the highest id of a checkpoint: the id that the next one gets."""
         return self._log.next_checkpoint
