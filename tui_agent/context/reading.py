@@ -156,21 +156,16 @@ class Shown(ABC):
         return self._log.head
 
     @property
+    def change(self) -> Head | None:
+        """The head record of what undo would undo: behind an undo or a redo, of the change that stands again."""
+        return self._log.change
+
+    @property
     def heads(self) -> Sequence[Head]:
         """All head records that this log holds, in order."""
         return tuple(self._log.heads)
 
     # --- bookmarks -------------------------------------------------------------------------------------------------
-
-    @property
-    def change(self) -> Head | None:
-        """The head record of the last change of history itself: behind a redo, of the one that was made again."""
-        return self._log.change
-
-    @property
-    def change(self) -> Head | None:
-        """The head record of what undo would undo: behind an undo or a redo, of the change that stands again."""
-        return self._log.change
 
     @property
     def n_checkpoints(self) -> int:
