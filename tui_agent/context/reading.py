@@ -258,6 +258,13 @@ class Reading(Shown):
         """What the next request weighs, and how sure that is."""
         return self._writer.accounting.weigh()
 
+    def counted_after(self, head: Head) -> Tokens | None:
+        """What the log weighed right after a rewrite, by the next request that an endpoint counted.
+
+        Exact, or reconciled where messages were sent along that came behind it; None until there is such a request.
+        """
+        return self._writer.accounting.counted(head.index)
+
     def tokens(self, record: str) -> Tokens:
         """What one record weighs as it is sent now; 0 for one that is not sent.
 
@@ -268,13 +275,6 @@ class Reading(Shown):
 
     def tokens_of(self, record: Record) -> Tokens:
         """The same for any record, the prompt and the tools in force included."""
-    def counted_after(self, head: Head) -> Tokens | None:
-        """What the log weighed right after a rewrite, by the next request that an endpoint counted.
-
-        Exact, or reconciled where messages were sent along that came behind it; None until there is such a request.
-        """
-        return self._writer.accounting.counted(head.index)
-
         return self._writer.accounting.tokens(record.index)
 
     def estimated(self, record: str, also: Mapping[int | None, str | None] = _NOTHING) -> int:
