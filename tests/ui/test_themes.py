@@ -418,8 +418,24 @@ async def test_without_any_colour_what_is_marked_stands_in_reverse(
         assert colours(made) == {"default"}
 
 
+@pytest.mark.parametrize("without", [True, False])
+async def test_the_chosen_row_of_the_palette_is_marked_without_the_themes_colours(
+    without: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if without:
+        monkeypatch.setenv("NO_COLOR", "1")
+    async with stage(tmp_path, settings=written(tmp_path, 'theme = "ansi"')) as made:
+        await made.press("ctrl+p")
+        await made.until(lambda: "jump back" in made.text)
+        await made.press("down")
+        await made.settle()
+        assert "❯ jump back" in made.text and made.text.count("❯") == 1
+        marked = reversed_texts(made)
+        assert "jump back" in marked and "go back to a checkpoint" in marked, "its help is as easy to read"
+
+
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("state", ["chat", "card", "toasts", "records"])
+@pytest.mark.parametrize("state", ["chat", "card", "toasts", "records", "palette"])
 async def test_without_colour_every_state_is_said_in_words_or_signs(
     state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,6 +445,7 @@ async def test_without_colour_every_state_is_said_in_words_or_signs(
         "card": ["1 to answer", "[y] once"],
         "toasts": ["! something failed", "take care"],
         "records": ["records", "❯"],
+        "palette": ["❯ settings"],
     }[state]
     async with stage(
         tmp_path, size=(120, 50), settings=written(tmp_path, 'theme = "ansi"'), prepare=fill

@@ -5,20 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
+from rich.segment import Segment
+from rich.style import Style
+from textual.command import (
+    CommandInput,
+    CommandList,
+    CommandPalette,
+    DiscoveryHit,
+    Hit,
+    Hits,
+    Provider,
+    SearchIcon,
+)
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.strip import Strip
 from textual.widgets import Input, LoadingIndicator
 
 from tui_agent import literal
 from tui_agent.ui.over import PLACE_KEYS, Place
+from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:
+    from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from tui_agent.ui.commands import Offer
 
 _HELP_WEIGHT = 0.9
 """What a match in the help counts, beside one in the words or the spelling."""
+_MARGIN = 2
+"""Columns before the words of a row; the sign of the chosen one stands there."""
 
 
 class Offering(Protocol):
@@ -61,6 +78,29 @@ def row(words: Content, offer: Offer) -> Content:
     return Content.assemble(words, "  ", keys, "\n", (literal.one_line(offer.help), "not bold $text-muted"))
 
 
+class Found(CommandList):
+    """The rows of the palette, with the sign of a chosen row; reversed where the terminal's colours say nothing."""
+
+    def render_line(self, y: int) -> Strip:
+        strip = super().render_line(y)
+        line = self.scroll_offset.y + y
+        if line >= len(self._lines) or self._lines[line][0] != self.highlighted:
+            return strip
+        if self._lines[line][1] == 0:
+            style = next(iter(strip)).style
+            strip = Strip.join([Strip([Segment(f"{UNICODE.here} ", style)]), strip.crop(_MARGIN)])
+        plain = self.app.native_ansi_color or self.app.no_color
+        return _reversed(strip) if plain else strip
+
+
+def _reversed(strip: Strip) -> Strip:
+    # Textual forgets the rule `reverse` of an option
+    turned = [
+        Segment(text, (style or Style()) + Style(reverse=True), control) for text, style, control in strip
+    ]
+    return Strip(turned, strip.cell_length)
+
+
 class Finder(CommandPalette, Place):
     """Textual's palette as a place of ours: the keys of the table work in it."""
 
@@ -69,6 +109,15 @@ class Finder(CommandPalette, Place):
 
     def __init__(self) -> None:
         super().__init__([Offers], placeholder="words, a key or a command")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="--container"):
+            with Horizontal(id="--input"):
+                yield SearchIcon()
+                yield CommandInput(placeholder=self._placeholder, select_on_focus=False)
+            with Vertical(id="--results"):
+                yield Found()
+                yield LoadingIndicator()
 
     def on_mount(self) -> None:
         # Textual's own icon is two cells in some terminals and one in others
