@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tui_agent.ui.transcript.stream import Splitter
 
 Level = Literal["info", "warning", "error"]
+FactLevel = Literal["info", "warning", "error", "added", "removed"]
+"""How grave a fact is, or what becomes of a line of text."""
 State = Literal["writing", "waiting", "running", "asks", "ok", "error", "denied", "cancelled", "interrupted"]
 """Where a tool call is. `writing`: the model still writes it; `waiting`: its turn has not come; `asks`: it waits for
 a person; `interrupted`: it never came to a result."""
@@ -210,7 +212,7 @@ class Result(Aside, eq=False):
     """
 
     figures: str = ""
-    facts: Sequence[tuple[str, Level]] = ()
+    facts: Sequence[tuple[str, FactLevel]] = ()
     choices: Sequence[tuple[str, str]] = ()
     of: str = ""
     waits: bool = False
@@ -220,6 +222,11 @@ class Result(Aside, eq=False):
     def shows_facts(self) -> bool:
         """Is more of it shown than its line?"""
         return self.waits or self.opened
+
+    @property
+    def told(self) -> Sequence[tuple[str, FactLevel]]:
+        """The facts as they are shown now."""
+        return self.facts
 
     @property
     def foldable(self) -> bool:

@@ -61,8 +61,14 @@ _NARROW = 50
 _COLUMNS = ((72, 18), (_NARROW, 12), (0, 8))
 """From how many cells on a call's summary has how many. One width for all calls keeps their lines in columns."""
 _TIME = 8
-_FACTS = {"info": "", "warning": "bold $text-warning", "error": "bold $text-error"}
-"""How grave the facts of a result look."""
+_FACTS = {
+    "info": "",
+    "warning": "bold $text-warning",
+    "error": "bold $text-error",
+    "added": ".transcript--added",
+    "removed": ".transcript--removed",
+}
+"""What the facts of a result look like."""
 _LEVELS = {"info": ".transcript--dim", "warning": ".transcript--warning", "error": ".transcript--error"}
 
 
@@ -219,8 +225,9 @@ class Parts:
         bar = self._glyphs.bar
         if entry.shows_facts:
             at = 0
-            for fact, level in entry.facts:
-                sign = Content.styled("" if level == "info" else "!", _LEVELS[level])
+            for fact, level in entry.told:
+                grave = level in ("warning", "error")
+                sign = Content.styled("!" if grave else "", _LEVELS[level] if grave else "")
                 yield from pages(fact, style=_FACTS[level], sign=sign, bar=bar, section=2, start=at)
                 at += len(plain_text(fact)) + 1
             if entry.choices:

@@ -70,7 +70,7 @@ def sections(entry: Entry) -> tuple[str, ...]:
             texts = (entry.title, entry.diff, entry.text, entry.written)
             return line, *map(plain_text, texts)
         case Thinking() | Aside():
-            facts = ("\n".join(fact for fact, _ in entry.facts),) if isinstance(entry, Result) else ()
+            facts = ("\n".join(fact for fact, _ in entry.told),) if isinstance(entry, Result) else ()
             return "".join(fold_words(entry)), plain_text(entry.text), *facts
         case Failure():
             return plain_text(entry.text.strip() or "no reason given"), "\n".join(way_lines(entry.ways))
@@ -96,7 +96,7 @@ def copied_sections(entry: Entry) -> tuple[int, ...]:
             text = (3,) if entry.shows_text else ()
             return (0, *argument, *diff, *text) if entry.opened else (0,)
         case Thinking() | Aside():
-            facts = (2,) if isinstance(entry, Result) and entry.shows_facts and entry.facts else ()
+            facts = (2,) if isinstance(entry, Result) and entry.shows_facts and entry.told else ()
             return (0, *facts, 1) if entry.opened and entry.text else (0, *facts)
         case Failure():
             return (0, 1) if entry.ways else (0,)
