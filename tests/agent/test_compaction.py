@@ -157,7 +157,7 @@ async def test_the_number_on_the_status_bar_triggers_and_is_the_number_after_it_
 async def test_every_request_of_a_compacted_session_can_be_built_again_from_its_files(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
         server.always(answering(size=150))
-        async with engine(tmp_path, server, settings=settings(server, window=20_000)) as run:
+        async with engine(tmp_path, server, settings=settings(server, window=21_000)) as run:
             await filled(run, lambda: len(run.all(CompactionCompleted)) >= 3)
             await run.say("one more")
             await run.session.perform("summary", "The parser of alpha.py.")
@@ -457,8 +457,25 @@ async def test_keepmore_does_it_again_and_keeps_twice_as_much(tmp_path: Path) ->
         assert run.context.head is not None
         assert run.context.head.figures["newest"] == 4
         assert len(run.context.history) > few
-        assert not any(held.held for held in run.all(events.CompactionHeld)[-1:])
+        assert not run.all(events.CompactionHeld)
         await check(run.context)
+
+
+async def test_where_keepmore_comes_to_nothing_it_is_said_how_the_summary_comes_back(tmp_path: Path) -> None:
+    async with running(tmp_path) as (server, run):
+        await talked(run, server)
+        server.script(Reply.text(SUMMARY))
+        await compacted(run)
+        before = _projected(run)
+        server.script(*[Reply.text("ACK")] * 3)
+        await run.session.perform("keepmore")
+        await run.session.until_idle()
+        assert run.all(CompactionFailed)
+        assert [event.held for event in run.all(events.CompactionHeld)] == [True]
+        assert "/undo" in run.all(events.Notice)[-1].text
+        await run.session.perform("undo")
+        assert _projected(run) == before
+        assert [event.held for event in run.all(events.CompactionHeld)] == [True, False]
 
 
 async def test_the_summary_can_be_read_and_replaced(tmp_path: Path) -> None:

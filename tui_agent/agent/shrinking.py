@@ -18,6 +18,7 @@ from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.hooks import Hooks
 from tui_agent.compaction.micro import Micro
 from tui_agent.compaction.model import Asking
+from tui_agent.compaction.outlook import Outlook, outlook
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.relief import Relief
 from tui_agent.context import ContextError
@@ -80,6 +81,8 @@ class Shrinking:
         self._is_busy = is_busy
         self._wake = wake
         self._wanted: Wanted | None = None
+        self._doing = False
+        """True while what was wanted is done."""
         self._running: asyncio.Task[bool] | None = None
         around = Around(
             policy=lambda: Policy(self.keys),
@@ -146,6 +149,11 @@ class Shrinking:
         """True while nothing is compacted unasked, because a person took a compaction back."""
         return self._relief.held
 
+    async def outlook(self) -> Outlook:
+        """How the history stands to the model's window, and what follows of that."""
+        window = self._replies.limits.window
+        return await asyncio.to_thread(outlook, self._context, Policy(self.keys), window, held=self.held)
+
     # --- what can be asked -------------------------------------------------------------------------------------------
 
     def want(self, wanted: Wanted) -> None:
@@ -171,8 +179,14 @@ class Shrinking:
         """Compact if a person asked for it; True if a summary is in force."""
         done = False
         while (wanted := self._wanted) is not None:
-            self._wanted = None
-            done = await self._run(wanted)
+            self._wanted, self._doing = None, True
+            try:
+                done = await self._run(wanted)
+            finally:
+                self._doing = False
+                self._relief.tell_held()
+                if wanted.again and self.held:
+                    self._emit(Notice(_TAKEN_BACK, "warning", "compaction"))
         return done
 
     async def recover(self, overflow: Overflowed) -> bool:
@@ -187,7 +201,8 @@ class Shrinking:
 
     def rotated(self) -> None:
         """The history was rewritten."""
-        self._relief.tell_held()
+        if not (self._wanted or self._doing):  # else it is held only if that comes to nothing
+            self._relief.tell_held()
 
     async def prune(self) -> None:
         """Delete backups beyond what settings keep, and say which."""
@@ -244,6 +259,9 @@ class Shrinking:
         if price is not None:
             return not (price.input or price.output)
         return profile is not None and _is_here(profile.base_url)
+
+
+_TAKEN_BACK = "the history is as it was before the compaction; /undo puts the summary in force again"
 
 
 def _strategy(name: str) -> Compaction:

@@ -45,7 +45,7 @@ class Wanted(Struct, frozen=True):
     """A compaction that is wanted: what began it, what the summary should dwell on, and what settings do not decide.
 
     `strategy` "" is that of settings. `newest` and `budget` are how much stays, None as settings say. `window` is the
-    model's as an endpoint told it, in tokens, None where it did not.
+    model's as an endpoint told it, in tokens, None where it did not. `again`: one was taken back for it.
     """
 
     trigger: Trigger
@@ -54,6 +54,7 @@ class Wanted(Struct, frozen=True):
     newest: int | None = None
     budget: int | None = None
     window: int | None = None
+    again: bool = False
 
 
 class Skipped(Exception):

@@ -53,6 +53,7 @@ async def keepmore(session: Session) -> Outcome:
             str(figures.get("instruction") or ""),
             newest=2 * newest if isinstance(newest, int) else None,
             budget=2 * budget if isinstance(budget, int) else None,
+            again=True,
         )
     )
     return Outcome("compacting again, keeping more; ctrl+c stops it", {"backup": travelled.backup})
