@@ -18,7 +18,6 @@ from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.hooks import Hooks
 from tui_agent.compaction.micro import Micro
 from tui_agent.compaction.model import Asking
-from tui_agent.compaction.outlook import Outlook, outlook
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.relief import Relief
 from tui_agent.context import ContextError
@@ -148,11 +147,6 @@ class Shrinking:
     def held(self) -> bool:
         """True while nothing is compacted unasked, because a person took a compaction back."""
         return self._relief.held
-
-    async def outlook(self) -> Outlook:
-        """How the history stands to the model's window, and what follows of that."""
-        window = self._replies.limits.window
-        return await asyncio.to_thread(outlook, self._context, Policy(self.keys), window, held=self.held)
 
     # --- what can be asked -------------------------------------------------------------------------------------------
 
