@@ -275,6 +275,25 @@ async def test_answers_to_questions_become_lines() -> None:
         )
 
 
+async def test_what_became_of_a_summary_at_its_review_is_said() -> None:
+    async with running(60, 8) as host:
+        review = Question("r", "review", "with this summary?", editable="what was")
+        for answer in (
+            Answer("once"),
+            Answer("once", edited="better"),
+            Answer("no"),
+            Answer("no", note="the tests\nfail"),
+            Answer("dismissed"),
+        ):
+            await host.feed(Asked(review), Answered("r", answer))
+        assert host.text.splitlines() == [
+            "  with this summary? accepted",
+            "  with this summary? accepted, as edited by you",
+            "  with this summary? discarded",
+            "  with this summary? discarded: the tests␤fail",
+        ]
+
+
 async def test_queued_words_show_when_they_are_delivered_inside_a_turn() -> None:
     first, second = QueuedPrompt("1", "and the docs"), QueuedPrompt("2", "later", "turn")
     async with running(60, 10) as host:

@@ -445,6 +445,8 @@ def _answer_words(question: events.Question, answer: events.Answer) -> str:
     """What a card that was answered says beside its call's own line: the rule, the reason, the words."""
     if answer.verdict == "dismissed":
         return ""
+    if question.kind == "review":
+        return f"{question.title} {_reviewed(answer)}"
     if question.kind != "approval":
         return f"{question.title}: {one_line(answer.note, _SAID)}"
     if answer.verdict in _RULES:
@@ -453,3 +455,9 @@ def _answer_words(question: events.Question, answer: events.Answer) -> str:
     if answer.verdict == "no" and answer.note:
         return f"refused: {one_line(answer.note, _SAID)}"
     return f"edited by you: {one_line(answer.edited, _SAID)}" if answer.edited is not None else ""
+
+
+def _reviewed(answer: events.Answer) -> str:
+    if answer.verdict == "no":
+        return f"discarded: {one_line(answer.note, _SAID)}" if answer.note else "discarded"
+    return "accepted, as edited by you" if answer.edited is not None else "accepted"
