@@ -20,6 +20,7 @@ from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.parts import Parts
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
+from tui_agent.agent.reminders import Reminders
 from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
@@ -36,7 +37,9 @@ from tui_agent.messages.tokens import Estimator
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
-from tui_agent.prompt.system import SystemPrompt, joined, pieces
+from tui_agent.prompt import reread
+from tui_agent.prompt.remembered import SOURCE
+from tui_agent.prompt.system import Layer, SystemPrompt, pieces, record
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.timeline.timeline import Timeline
@@ -103,7 +106,7 @@ async def open_session(
 
     toolbox = Toolbox([*_tools(workspace, folder), TodoTool(todo, todo_changed)])
     recall = _recall(workspace, folder, context, bus.emit)
-    prompt = _prompt(workspace, append_system)
+    prompt = _prompt(workspace, append_system, recall)
 
     async def save_rule(rule: str) -> None:
         from tui_agent.settings.save import add_rule  # not needed to open a session
@@ -130,6 +133,7 @@ async def open_session(
             timeline=Timeline(context),
             todo=todo,
             memories=recall,
+            remind=Reminders(context=context, recall=recall, prompt=prompt, emit=bus.emit).remind,
             bus=bus,
             questions=questions,
             replies=Replies(
@@ -226,12 +230,14 @@ async def preview_request(
                 f"profile {chosen.profile} names no model, and none can be asked: {error}"
             ) from error
     context.model = provider.model
-    layers = await asyncio.to_thread(_prompt(workspace, append_system).layers)
-    system = [text_block(piece) for piece in pieces(layers)]
     folder = SessionFolder(context.path.parent)
+    recall = _recall(workspace, folder, context, lambda event: None)
+    layers = await asyncio.to_thread(_prompt(workspace, append_system, recall).layers)
+    system = [text_block(piece) for piece in pieces(layers)]
     tools = Toolbox([*_tools(workspace, folder), TodoTool(TodoList(context), lambda items: None)]).offer()
     limits = limits_of(provider, chosen.thinking)
-    return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools)
+    told = [entry for layer in layers for entry in layer.memories if not entry.get("left")]
+    return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools, memories=told)
 
 
 def _rules(settings: Settings, allow: Sequence[str]) -> Rules:
@@ -268,26 +274,23 @@ def _recall(workspace: Path, folder: SessionFolder, context: Context, emit: Emit
     )
 
 
-def _prompt(workspace: Path, append_system: str) -> SystemPrompt:
+def _prompt(workspace: Path, append_system: str, recall: Recall) -> SystemPrompt:
     return SystemPrompt(
         root=find_root(workspace),
         folder=workspace,
         profile=paths.profile_file(),
         instructions=[append_system],
+        memories=recall.known,
     )
-
-
-def _prompt_text(prompt: SystemPrompt) -> tuple[str, list[dict[str, object]]]:
-    return joined(prompt.layers())
 
 
 async def _write_missing(context: Context, prompt: SystemPrompt, toolbox: Toolbox, bus: Bus) -> None:
     """Write what a new log lacks: its system prompt and its tools. What an old log has stays in force."""
     if context.system_prompt is None:
-        text, blocks = await asyncio.to_thread(_prompt_text, prompt)
-        for notice in prompt.notices:
+        fields = record(await asyncio.to_thread(prompt.layers))
+        for notice in prompt.untold():
             bus.emit(Notice(notice, "warning", "prompt"))
-        written = await context.write_system_prompt(text, blocks=blocks)
+        written = await context.write_system_prompt(fields.pop("content"), **fields)
         if isinstance(written, Backup):
             bus.emit(Rotated("prompt", written.name, len(context.records)))
     if context.tools is None:
@@ -305,12 +308,13 @@ def _lacking(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> int:
 
 async def _fresh(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> Fresh:
     """Prompt and tools that differ from those in force, to be put in force at a compaction."""
-    text, blocks = await asyncio.to_thread(_prompt_text, prompt)
+    layers = await asyncio.to_thread(prompt.layers)
+    written = {"role": "_system_prompt", **record(layers)}
     words = []
     other_prompt = other_tools = None
-    if text != context.system_prompt:
-        other_prompt = {"role": "_system_prompt", "content": text, "blocks": blocks}
-    if context.system_prompt not in (None, text):
+    if written["content"] != context.system_prompt:
+        other_prompt = written
+    if context.system_prompt is not None and _differs(context, layers):
         words.append("the instructions had changed since this session began: the new ones are in force now")
     if (offered := toolbox.offer()) != context.tools:
         other_tools = tools_body(offered)
@@ -319,12 +323,24 @@ async def _fresh(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> Fr
     return Fresh(other_prompt, other_tools, tuple(words))
 
 
+def _differs(context: Context, layers: Sequence[Layer]) -> bool:
+    """True if the instructions would be others now; what is remembered is none."""
+    old = [layer["text"].strip() for layer in context.system_layers if layer["layer"] != SOURCE]
+    return old != [layer.text.strip() for layer in layers if layer.layer != SOURCE]
+
+
 async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> list[str]:
     """What a resumed session was begun with and is different now, in words."""
     found = []
     if context.system_prompt is not None:
-        text, _ = await asyncio.to_thread(_prompt_text, prompt)
-        if text != context.system_prompt:
+        layers = await asyncio.to_thread(prompt.layers)
+        told = reread.changes(context.system_layers, layers)
+        if told.text:
+            changed = ", ".join(told.names)
+            found.append(
+                f"the instructions have changed since this session began ({changed}); the model is told next"
+            )
+        elif _differs(context, layers):
             found.append(
                 "the instructions have changed since this session began; it goes on with those it has"
             )

@@ -16,6 +16,7 @@ from tests.support.engine import Run, engine, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent import events
 from tui_agent.agent.replies import requests
+from tui_agent.compaction.instructions import OPENING
 from tui_agent.context import Context
 from tui_agent.events import Answer, Asked, CompactionCompleted, CompactionFailed, CompactionSkipped
 from tui_agent.settings.schema import Compaction, Hooks, Settings
@@ -107,7 +108,7 @@ async def test_compact_puts_a_summary_in_force_and_undo_brings_the_history_back(
 
 def is_summariser(body: dict[str, Any]) -> bool:
     """True for a request for a summary."""
-    return "## Goal and current request" in str(body["messages"][-1]["content"])
+    return OPENING in str(body["messages"][-1]["content"])
 
 
 def answering(summary: Reply | None = None, size: int = 100) -> Callable[[dict[str, Any]], Reply]:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 class Parts(Struct, frozen=True):
     """What a session is made of. `choose` connects another profile or model, from the settings that `choose_from` was
-    told last; `prepare` writes what a new log needs, `fresh` says what it would write now; `attended`: somebody is
-    there to be asked. `on_compacted` are told of each compaction."""
+    told last; `prepare` writes what a new log needs, `remind` what the model should be told beside a person's words,
+    `fresh` says what would be written now; `attended`: somebody is there to be asked. `on_compacted` are told of each
+    compaction."""
 
     folder: SessionFolder
     workspace: Path
@@ -50,6 +51,7 @@ class Parts(Struct, frozen=True):
     choose: Callable[[str], Awaitable[Chosen]]
     choose_from: Callable[[Settings], None]
     prepare: Callable[[], Awaitable[None]]
+    remind: Callable[[], Awaitable[None]]
     fresh: Callable[[], Awaitable[Fresh]]
     attended: bool = True
     on_compacted: tuple[Callable[[], object], ...] = ()

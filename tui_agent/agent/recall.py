@@ -112,6 +112,10 @@ class Recall:
         """
         return self.store.told(self.workspace, self.session).memories if self._any() else ()
 
+    def known(self) -> Sequence[Memory]:
+        """The same; nothing if it cannot be read, which is told."""
+        return self._safely(self.accepted) or ()
+
     def _any(self) -> bool:
         """True once anything was stored: nothing is made only to be read."""
         return self.store.path.exists()
@@ -193,8 +197,11 @@ class Recall:
 
     async def guarded(self, work: Callable[[], T]) -> T | None:
         """Do something with the store in a thread; None if it cannot be used, which is told once."""
+        return await asyncio.to_thread(self._safely, work)
+
+    def _safely(self, work: Callable[[], T]) -> T | None:
         try:
-            return await asyncio.to_thread(work)
+            return work()
         except StoreError as error:
             self._tell_once(f"memories cannot be used: {error}")
             return None

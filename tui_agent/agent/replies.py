@@ -26,6 +26,7 @@ from tui_agent.llm.retry import ATTEMPTS, Retrying
 from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.lint import repairs
 from tui_agent.messages.tokens import Estimator
+from tui_agent.prompt import remembered
 from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits, rebuild
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
@@ -293,18 +294,22 @@ def assemble(
     *,
     system: Sequence[Block] = (),
     tools: Sequence[Mapping[str, Any]] = (),
+    memories: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Request, Manifest]:
-    """The request the log stands for, under these limits. `system` and `tools` stand in for those a new log lacks.
+    """The request the log stands for, under these limits. `system`, the `memories` it tells, and `tools` stand in for
+    those a new log lacks.
 
     Raises:
         DoesNotFit: it does not fit the window.
     """
+    new = context.system_prompt is None
     return Assembler(limits, Estimator(limits.model)).build(
-        system=system if context.system_prompt is None else context.system_blocks,
+        system=system if new else context.system_blocks,
         tools=tools if context.tools is None else context.tools,
         history=context.history,
         total=total_of(context),
         weigh=context.tokens,
+        told=lambda: memories if new else remembered.sent(context),
     )
 
 

@@ -94,6 +94,7 @@ class Session(Showing):
             gate=self._gate,
             begin=self._begin,
             deliver=self._queue.deliver,
+            remind=parts.remind,
             relieve=self.shrinking.relieve,
             recover=self.shrinking.recover,
         )

@@ -49,8 +49,9 @@ class Turn:
     """Runs turns over one log. `gate` is held while a step touches it; whoever rewrites the log takes it too.
 
     `begin` prepares the log for the words it is given. `deliver` puts the prompts that wait for a step into the log,
-    each by the function it is given, and says whether there were any. `relieve` makes room before a step where it is
-    due; `recover` does because a request did not fit, and says whether it could.
+    each by the function it is given, and says whether there were any. `remind` appends what the model should be told
+    beside a person's words. `relieve` makes room before a step where it is due; `recover` does because a request did
+    not fit, and says whether it could.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Turn:
         gate: asyncio.Lock,
         begin: Callable[[str], Awaitable[None]],
         deliver: Callable[[Say], Awaitable[bool]],
+        remind: Callable[[], Awaitable[None]],
         relieve: Callable[[], Awaitable[None]],
         recover: Callable[[Overflowed], Awaitable[bool]],
     ) -> None:
@@ -73,6 +75,7 @@ class Turn:
         self._gate = gate
         self._begin = begin
         self._deliver = deliver
+        self._remind = remind
         self._relieve = relieve
         self._recover = recover
         self._step = 0
@@ -93,6 +96,7 @@ class Turn:
                 number = await self._context.checkpoint(turn=True)
                 await self._say(words, images)
                 self.said = True
+                await self._remind()
                 await self._context.sync()
             if self._unwritten:
                 self._unwritten = False
@@ -181,4 +185,7 @@ class Turn:
             await self._context.sync()
             going = await self._calls.settle(reply.calls) if reply.calls else True
             await self._context.sync()
-            return reply, going, await self._deliver(self._say)
+            heard = await self._deliver(self._say)
+            if heard:
+                await self._remind()
+            return reply, going, heard

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,16 @@ class Shown(ABC):
     def system_blocks(self) -> list[Block]:
         """The newest system prompt as API text blocks, one a layer; [] if there is none."""
         return [text_block(layer["text"]) for layer in self.system_layers]
+
+    @property
+    def system_memories(self) -> list[dict[str, Any]] | None:
+        """The memories that the newest system prompt names, as it was written with; None if it says nothing of any."""
+        found = self._log.body(self._log.prompts[-1]).get("memories") if self._log.prompts else None
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else None
+
+    def newest_of(self, origin: str) -> Iterator[Record]:
+        """The records of messages of that origin, the newest first, read as they are asked for."""
+        return views.newest_of(self._log, origin)
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:

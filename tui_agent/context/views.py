@@ -160,6 +160,13 @@ class Checkpoint(Struct, frozen=True):
     tokens: int
 
 
+def newest_of(projection: Projection, origin: str) -> Iterator[Record]:
+    """The records of messages of that origin, the newest first."""
+    for index in range(len(projection) - 1, -1, -1):
+        if projection.origin(index) == origin:
+            yield projection.record(index)
+
+
 def checkpoints(projection: Projection) -> View[Checkpoint]:
     """The bookmarks in order."""
 

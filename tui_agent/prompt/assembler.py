@@ -67,10 +67,12 @@ class Assembler:
         history: Sequence[Message],
         total: Total,
         weigh: Callable[[str], Tokens],
+        told: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
     ) -> tuple[Request, Manifest]:
         """The request that would be sent now, with its cache breakpoints, and its manifest.
 
-        `total` is the weight of the context as the log accounts for it; `weigh` gives the tokens of one record.
+        `total` is the weight of the context as the log accounts for it; `weigh` gives the tokens of one record, `told`
+        the memories that it tells.
 
         Raises:
             DoesNotFit: the window has no room for the request and the least answer.
@@ -93,7 +95,13 @@ class Assembler:
         )
         request = request.marked(breakpoints(request))
         return request, Manifest(
-            request, total, self.limits.window, max_tokens, weigh=weigh, estimator=self._estimator
+            request,
+            total,
+            self.limits.window,
+            max_tokens,
+            weigh=weigh,
+            estimator=self._estimator,
+            told=told,
         )
 
 

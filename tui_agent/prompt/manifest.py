@@ -39,7 +39,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """The request's items, largest sections first by order of sending, and its total.
 
     `total` is the number on the status bar and the one that triggers compaction. `window` and `reserve` (for the
-    answer) are in tokens. `unattributed` closes the sum: items + unattributed = total.
+    answer) are in tokens. `unattributed` closes the sum: items + unattributed = total. `told` gives the memories.
     """
 
     request: Request
@@ -48,6 +48,12 @@ class Manifest(msgspec.Struct, frozen=True):
     reserve: int
     weigh: Callable[[str], Tokens]
     estimator: Estimator
+    told: Callable[[], Sequence[Mapping[str, Any]]] = tuple
+
+    @property
+    def memories(self) -> Sequence[Mapping[str, Any]]:
+        """Every memory that the request tells: its id, rev, scope and key, looked up when asked."""
+        return self.told()
 
     @property
     def items(self) -> list[Item]:

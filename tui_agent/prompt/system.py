@@ -1,16 +1,22 @@
 """The system prompt in layers, from the most general to the most particular.
 
 builtin -> workspace files (from the workspace root down to the folder) -> the user's profile -> the session's own
-instructions. Nothing in it changes by itself during a session (no clock, no git state, no listing), so that the
-provider's prefix cache holds. Each layer is named, sized and shown.
+instructions -> what is remembered, as of when the prompt is written. Nothing in it changes by itself during a session
+(no clock, no git state, no listing), so that the provider's prefix cache holds. Each layer is named, sized and shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
+from tui_agent.prompt import remembered
+
+if TYPE_CHECKING:
+    from tui_agent.memory.schema import Memory
 
 WORKSPACE_FILES = ("AGENTS.md", "CLAUDE.md", "MEMORY.md", "CODEBUDDY.md")
 """Files of instructions that the workspace may hold, in the order they are read in each folder."""
@@ -47,34 +53,60 @@ headings for short answers.
 
 
 class Layer(Struct, frozen=True):
-    """One layer: which (`builtin`, `workspace`, `profile`, `session`), where it is from, its text."""
+    """One layer: which (`builtin`, `workspace`, `profile`, `session`, `memory`), where it is from, its text.
+
+    `memories` are those that the text tells, as the log names them.
+    """
 
     layer: str
     source: str
     text: str
+    memories: Sequence[Mapping[str, Any]] = ()
 
 
 class SystemPrompt:
     """Builds the layers for one workspace.
 
     `root` is the workspace's root (git root or the folder), `folder` where the session works; instruction files are
-    read in every folder on the way from the one down to the other. `notices` says, after `layers()`, what could not
-    be read or was shortened.
+    read in every folder on the way from the one down to the other. `memories` gives what is remembered, the newest
+    first. `notices` says, after the layers were read, what could not be read or was shortened.
     """
 
     def __init__(
-        self, *, root: Path, folder: Path, profile: Path | None = None, instructions: Sequence[str] = ()
+        self,
+        *,
+        root: Path,
+        folder: Path,
+        profile: Path | None = None,
+        instructions: Sequence[str] = (),
+        memories: Callable[[], Sequence[Memory]] | None = None,
     ) -> None:
         self._root = root
         self._folder = folder
         self._profile = profile
         self._instructions = [text for text in instructions if text.strip()]
+        self._memories = memories
         self.notices: list[str] = []
+        self._told: set[str] = set()
+
+    def untold(self) -> list[str]:
+        """The notices that were not asked for before."""
+        fresh = [notice for notice in self.notices if notice not in self._told]
+        self._told.update(fresh)
+        return fresh
 
     def layers(self) -> list[Layer]:
         """Read every layer from disk, in order. Missing files are no layers."""
+        layers = [Layer("builtin", "tui-agent", _BUILTIN), *self.instructions()]
+        if self._memories is not None:
+            told = remembered.snapshot(self._memories())
+            layers.append(Layer(remembered.SOURCE, remembered.SOURCE, told.text, told.memories))
+        return layers
+
+    def instructions(self) -> list[Layer]:
+        """The layers of the workspace's files, the person's profile and the session."""
         self.notices = []
-        layers = [Layer("builtin", "tui-agent", _BUILTIN)]
+        layers = []
         for folder in self._folders():
             for name in WORKSPACE_FILES:
                 path = folder / name
@@ -130,3 +162,10 @@ def joined(layers: Sequence[Layer]) -> tuple[str, list[dict[str, object]]]:
         blocks.append({"layer": layer.layer, "source": layer.source, "bytes": [position, position + size]})
         position += size
     return "".join(texts), blocks
+
+
+def record(layers: Sequence[Layer]) -> dict[str, Any]:
+    """The fields of the log's record of them: the text, where each layer lies in it, and the memories it tells."""
+    text, blocks = joined(layers)
+    memories = [dict(entry) for layer in layers for entry in layer.memories]
+    return {"content": text, "blocks": blocks, "memories": memories}

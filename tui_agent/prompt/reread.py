@@ -1,0 +1,54 @@
+"""Instruction files that changed since the system prompt was written: told anew, while the prompt stays as it is.
+
+As with memories one text tells all that is different from the prompt, so that the newest such text is all that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from tui_agent.prompt.system import Layer
+
+SOURCE = "files"
+"""The name of the source of reminders."""
+
+_CHANGED = "Instructions have changed since the beginning. This is all that is different, and what holds now:"
+AS_AT_FIRST = (
+    "<system-reminder>\nThe instructions are again as they are at the beginning; earlier reminders of changes to them "
+    "do not count any more.\n</system-reminder>"
+)
+"""Told when what was told of changes is no longer true and nothing is different from the prompt."""
+
+_FILES = ("workspace", "profile")
+"""Layers that are files."""
+
+
+class Changed(Struct, frozen=True):
+    """What is different, empty if nothing is, and the files by name."""
+
+    text: str
+    names: Sequence[str] = ()
+
+
+def changes(before: Iterable[Mapping[str, Any]], now: Sequence[Layer]) -> Changed:
+    """What these layers tell that the layers of the prompt in force (as the log gives them) do not.
+
+    What a session was begun with on the command line goes on to hold if it is resumed without. Of another program's
+    prompt it is not known what it tells, so nothing is.
+    """
+    old = {(str(layer["layer"]), str(layer["source"])): str(layer["text"]).strip() for layer in before}
+    if not any(kind == "builtin" for kind, _ in old):
+        return Changed("")
+    new = {(layer.layer, layer.source): layer.text.strip() for layer in now}
+    parts: dict[str, str] = {name[1]: text for name, text in new.items() if old.get(name) != text}
+    for kind, name in old:
+        if kind in _FILES and (kind, name) not in new:
+            parts[name] = f"{name} is gone: what it said does not hold any more."
+    if not parts:
+        return Changed("")
+    text = "\n\n".join([_CHANGED, *parts.values()])
+    return Changed(f"<system-reminder>\n{text}\n</system-reminder>", tuple(parts))
