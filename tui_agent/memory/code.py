@@ -1,9 +1,15 @@
-"""Where a growing Markdown text is code: inside fences and inline code, as CommonMark 0.31 defines them.
+"""Where a growing Markdown text is code: in fences and in code spans, as CommonMark 0.31 defines them.
 
 Fences of backticks and tildes, in quotes and lists too, and code spans of any number of backticks are followed line by
-line. Whether a run of backticks begins a code span is known only when the same run comes again before the paragraph
-ends, so there is a third answer besides "code" and "text": "maybe". A `Trial` reads ahead and decides it. Indented
-code is text here, for it takes a whole document to tell it from a list; so is what only HTML or tables part.
+line. Whether backticks begin a code span is known only when as many come again before the paragraph ends, so there is
+a third answer besides "code" and "text": "maybe". A `Trial` reads ahead and decides it. Indented code is text here, for
+a list that is written a little differently looks the same; other HTML, links and tables are not looked at.
+
+    code.feed(text)                 # all that comes before a `<`
+    code.settle()                   # what this `<` is in
+    trial = Trial(code)             # if that is "maybe": what follows, the `<` among it
+    trial.feed(text)
+    code.decide(trial)              # once `trial.fate` is known, or after `trial.end()`
 """
 
 from __future__ import annotations
@@ -12,89 +18,64 @@ import copy
 import re
 from typing import Literal
 
-State = Literal["text", "code", "maybe"]
-Fate = Literal["undecided", "closed", "ended", "fence", "inline"]
-"""What came of a "maybe". A code span `closed`, or its paragraph `ended` first; a line that may open a fence did
-(`fence`), or went on with a backtick, so that it is `inline`."""
+from tui_agent.memory.spans import Spans, State
+
+_DEEPEST = 64
+"""Quotes and list items inside each other."""
 
 _QUOTE = 0
 """A block quote among the containers; a list item is the number of columns that its lines are indented by."""
 
+_BLANK = " \t"
 _PLAIN = re.compile(r"[ \t]*[^\s`~#>\-+*_=\d\\]")
 """A line that begins like this opens nothing."""
-_TOKEN = re.compile(r"(`+)|(\\+)|[^`\\]+")
 _IN_QUOTE = re.compile(r" {0,3}> ?")
 _BREAK = re.compile(r" {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+) *$")
 _ITEM = re.compile(r"( {0,3}(?:[-+*]|(\d{1,9})[.)]))( +|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}#{1,6}(?: |$)")
+_INFO_END = re.compile(r"[`\r\n]")
 
-
-class Trial:
-    """Reads ahead from where a "maybe" stands, as if all of it were text, until that is decided."""
-
-    def __init__(self, code: Code) -> None:
-        self.fate: Fate = "undecided"
-        self.after: set[int] = set()
-        """The lengths of the runs of backticks read until then."""
-        self._code = code.fork(self)
-
-    def feed(self, text: str) -> Fate:
-        """The text goes on with this."""
-        self._code.feed(text)
-        return self.fate
-
-    def end(self) -> None:
-        """Nothing comes any more, or nothing that matters."""
-        self._code.feed("\n")
-        self.tell("ended")
-
-    def tell(self, fate: Fate) -> None:
-        """This is what came of it, if nothing did before."""
-        if self.fate == "undecided":
-            self.fate = fate
-
-    def note(self, run: int) -> None:
-        """A run of so many backticks was read."""
-        if self.fate == "undecided":
-            self.after.add(run)
+_Saved = tuple[str, list[int], bool, bool, Spans]
 
 
 class Code:
     """Follows a text. Ask `settle` for the state at the place where a `<` comes next."""
 
     def __init__(self) -> None:
-        self._line: list[str] | None = []
+        self._head: list[str] | None = []
         """What is known of a line whose beginning is not understood yet; None once it is."""
         self._blank = True
+        self._return = False
+        """True if the text ended in a CR: a newline that follows belongs to it."""
         self._containers: list[int] = []
-        self._fence = ""
+        self._hollow = False
+        """True if the last container is a list item that began with nothing in it."""
         self._paragraph = False
-        self._leaf: Literal["text", "indented", "info"] = "text"
-        self._info = 0
-        """Backticks that may have opened a fence, in a line that is not read to its end."""
-        self._prior: tuple[int, list[tuple[int, bool]]] = (0, [])
-        self._opener = 0
-        """Backticks that may have begun a code span; 0 if none."""
+        self._fence = ""
+        """The backticks or tildes that opened the fence which the text is in; empty if it is in none."""
+        self._opening = ""
+        """Those of a line that opens a fence, if no backtick comes in it any more."""
         self._sure = False
-        """True if it is known that the code span ends, or that the line opens a fence."""
-        self._inner: list[tuple[int, bool]] = []
-        """Runs of backticks since the opener: how many, and whether a backslash is before them."""
-        self._run, self._slashes, self._escaped = 0, 0, False
-        self._before: tuple[list[str], list[int], bool] | None = None
-        self._trial: Trial | None = None
-
-    def fork(self, trial: Trial) -> Code:
-        """Another one at the same place, for a trial. What came before it does not matter there."""
-        other = copy.copy(self)
-        other._line = None if self._line is None else self._line.copy()
-        other._containers = self._containers.copy()
-        other._inner, other._trial = [], trial
-        return other
+        """True if it is known that none comes."""
+        self._is_inline = True
+        """True if the line has text in which code spans may be."""
+        self._spans = Spans()
+        self._saved: _Saved | None = None
+        """The line up to the `<` that `settle` was asked about, and what was known when it began."""
+        self._alone = False
+        """True if that `<` is the first thing on its line, and nothing came since."""
 
     def feed(self, text: str) -> None:
         """The text goes on with this."""
+        if not text:
+            return
+        if self._return and text[0] == "\n":
+            text = text[1:]
+        self._return = text.endswith("\r")
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
         lines = text.split("\n")
         for piece in lines[:-1]:
             self._add(piece)
@@ -103,104 +84,113 @@ class Code:
 
     def settle(self) -> State:
         """What a `<` that comes next is in."""
-        if self._line is not None:
-            head = "".join(self._line)
-            saved = [head], self._containers.copy(), self._paragraph
-            content = self._begin_line(f"{head}<")
-            nothing = content.strip(" ") == "<"
-            self._before = saved if nothing else None
-            self._inline(content[:-1])
-        self._end_run()
+        if self._head is not None:
+            self._begin("".join(self._head), "<")
+        self._spans.flush()
         if self._fence:
             return "code"
-        if self._leaf == "info" or self._opener:
+        if self._opening:
             return "code" if self._sure else "maybe"
-        return "text"
+        return self._spans.state if self._is_inline else "text"
 
     def skip(self) -> None:
-        """What came next was no text at all: a line that was empty until there still is."""
-        if self._before is not None:
-            self._line, self._containers, self._paragraph = self._before
-            self._blank = not "".join(self._line).strip()
-            self._before = None
+        """That `<`, and what came with it, is not in the text: a line that was empty until there still is."""
+        if self._alone and self._saved is not None:
+            self._restore(self._saved)
+            self._head, self._blank, self._opening = [self._saved[0]], True, ""
+            self._alone = False
 
     def decide(self, trial: Trial) -> None:
         """Believe a trial that was made where this stands."""
-        if trial.fate in ("closed", "fence"):
+        if not self._opening:
+            self._spans.decide(trial.spans)
+        elif trial.fate == "ended":
             self._sure = True
-        elif trial.fate == "inline":
-            self._unfence()
         else:
-            self._next_opener(trial.after)
+            self._reopen()
 
-    def _next_opener(self, after: set[int]) -> None:
-        """The code span does not end: perhaps one began later, with fewer or more backticks."""
-        runs, self._opener = self._inner, 0
-        last = {length: at for at, (length, _) in enumerate(runs)}
-        at = 0
-        while at < len(runs):
-            length = runs[at][0] - runs[at][1]
-            if last.get(length, -1) > at:
-                at = next(later for later in range(at + 1, len(runs)) if runs[later][0] == length)
-            elif length in after:
-                self._opener, self._sure = length, True
-                break
-            at += 1
-        self._inner = runs[at + 1 :]
+    def fork(self) -> Code:
+        """Another one at the same place, whose spans know nothing of what came before."""
+        other = copy.copy(self)
+        other._head = None if self._head is None else self._head.copy()
+        other._containers = self._containers.copy()
+        other._spans = self._spans.fork()
+        other._saved = None
+        return other
+
+    @property
+    def spans(self) -> Spans:
+        """The code spans of the block that the text is in."""
+        return self._spans
+
+    @property
+    def may_open(self) -> bool:
+        """True if the line opens a fence unless a backtick comes in it."""
+        return bool(self._opening) and not self._sure
+
+    # --- lines
 
     def _add(self, piece: str) -> None:
         if not piece:
             return
-        self._before = None
-        if self._line is None:
+        self._alone = False
+        if self._head is None:
             self._inline(piece)
             return
-        self._line.append(piece)
-        if self._blank and not piece.isspace():
+        self._head.append(piece)
+        if self._blank and piece.strip(_BLANK):
             self._blank = False
             if _PLAIN.match(piece):
-                self._inline(self._begin_line("".join(self._line)))
+                self._begin("".join(self._head), "")
 
     def _end_line(self) -> None:
-        if self._line is not None:
-            self._inline(self._begin_line("".join(self._line).rstrip("\r")))
-        self._end_run()
-        self._slashes = 0
-        if self._leaf == "info":
-            self._open_fence()
+        if self._head is not None:
+            self._begin("".join(self._head), "")
+        self._spans.end_line()
+        if self._opening:
+            self._fence, self._opening, self._sure = self._opening, "", False
         elif not self._paragraph:
             self._end_block()
-        self._leaf = "text"
-        self._before = None
-        self._line, self._blank = [], True
+        self._head, self._blank, self._alone, self._saved = [], True, False, None
 
-    def _open_fence(self) -> None:
-        if self._trial is not None:
-            self._trial.tell("fence")
-        self._opener, self._sure, self._inner = 0, False, []
-        self._fence = "`" * self._info
+    def _begin(self, head: str, following: str) -> None:
+        """Understand the beginning of a line, which goes on with `following`."""
+        self._saved = head, self._containers.copy(), self._hollow, self._paragraph, self._spans
+        self._head, self._is_inline = None, True
+        content = self._open((head + following).expandtabs(4))
+        self._alone = content.strip(" ") == following == "<"
+        self._inline(content[: len(content) - len(following)])
 
-    def _unfence(self) -> None:
-        """The line that might have opened a fence has more backticks in it: they are inline."""
-        self._leaf, self._paragraph, self._sure = "text", True, False
-        self._opener, self._inner = self._prior
-        if self._trial is not None:
-            self._trial.tell("inline")
-        self._run, self._escaped = self._info, False
-        self._end_run()
+    def _reopen(self) -> None:
+        """The line that might have opened a fence has a backtick later on, so that it opens none."""
+        assert self._saved is not None
+        head = self._saved[0]
+        self._restore(self._saved)
+        self._opening = ""
+        self._begin(head, "<`")
+        self._spans.flush()
+
+    def _restore(self, saved: _Saved) -> None:
+        _, self._containers, self._hollow, self._paragraph, self._spans = saved
+
+    def _inline(self, text: str) -> None:
+        if self._opening and "`" in text:
+            self._reopen()
+        if self._is_inline and not self._opening:
+            self._spans.feed(text)
 
     def _end_block(self) -> None:
-        if self._opener and self._trial is not None:
-            self._trial.tell("ended")
-        self._opener, self._sure, self._inner = 0, False, []
+        self._spans.end()
+        self._spans = Spans()
 
-    # --- the beginning of a line
+    def _end_paragraph(self) -> None:
+        self._paragraph = False
+        self._end_block()
 
-    def _begin_line(self, line: str) -> str:
-        """Understand where a line begins, at least as far as it goes; returns its inline text."""
-        self._line, self._leaf = None, "text"
-        self._prior = self._opener, self._inner
-        line = line.expandtabs(4)
+    # --- containers
+
+    def _open(self, line: str) -> str:
+        """Go into the blocks that the line is in or begins; returns its inline text."""
         matched, at = self._match(line)
         whole = matched == len(self._containers)
         if self._fence:
@@ -209,6 +199,7 @@ class Code:
                 return ""
             self._fence = ""
         at, fresh = self._enter(line, at, matched)
+        self._hollow = fresh and not line[at:].strip(" ")
         return self._begin_leaf(line[at:], matched, fresh=fresh)
 
     def _match(self, line: str) -> tuple[int, int]:
@@ -219,22 +210,23 @@ class Code:
                 if (found := _IN_QUOTE.match(line, at)) is None:
                     return number, at
                 at = found.end()
+            elif not line[at:].strip(" "):
+                if self._hollow and number + 1 == len(self._containers):
+                    return number, at
             elif _indent(line, at) >= container:
                 at += container
-            elif line[at:].strip(" "):
+            else:
                 return number, at
         return len(self._containers), at
 
     def _enter(self, line: str, at: int, matched: int) -> tuple[int, bool]:
         """Go into the containers that the line opens; returns where its text begins, and whether there were any."""
-        fresh = False
-        while _indent(line, at) < 4:
+        fresh, whole = False, matched == len(self._containers)
+        while _indent(line, at) < 4 and len(self._containers) < _DEEPEST:
             rest = line[at:]
             if found := _IN_QUOTE.match(rest):
                 opened, size = _QUOTE, found.end()
-            elif (item := self._item(rest, interrupts=self._paragraph and not fresh)) and not _BREAK.match(
-                rest
-            ):
+            elif item := self._item(rest, interrupts=self._paragraph and whole and not fresh):
                 opened, size = item
             else:
                 break
@@ -248,7 +240,7 @@ class Code:
     def _item(self, rest: str, *, interrupts: bool) -> tuple[int, int] | None:
         """The columns of a list item that begins here, and the characters of its marker."""
         found = _ITEM.match(rest)
-        if found is None:
+        if found is None or _BREAK.match(rest):
             return None
         marker, number, spaces = found.groups()
         empty = not rest[found.end() :]
@@ -257,23 +249,26 @@ class Code:
         width = len(marker) + 1 if empty or len(spaces) > 4 else found.end()
         return width, min(width, len(rest))
 
+    # --- what is in them
+
     def _begin_leaf(self, rest: str, matched: int, *, fresh: bool) -> str:
-        blank = not rest.strip(" ")
-        if (
-            self._paragraph
-            and not fresh
-            and not self._interrupts(rest, whole=matched == len(self._containers))
-        ):
+        whole = matched == len(self._containers)
+        if self._paragraph and not fresh and not self._interrupts(rest, whole=whole):
             return rest
+        is_underline = self._paragraph and not fresh and bool(_UNDERLINE.match(rest))
         if not fresh:
             del self._containers[matched:]
             self._end_paragraph()
+        if is_underline:
+            return rest
         if _indent(rest, 0) >= 4:
-            self._leaf = "indented"
+            self._is_inline = False
         elif found := _FENCE.match(rest):
-            return self._begin_fence(found[1], rest[found.end() :])
+            self._opening = found[1]
+            self._sure = found[1][0] == "~"
+            return ""
         else:
-            self._paragraph = not (blank or _HEADING.match(rest) or _BREAK.match(rest))
+            self._paragraph = bool(rest.strip(" ")) and not (_HEADING.match(rest) or _BREAK.match(rest))
         return rest
 
     def _interrupts(self, rest: str, *, whole: bool) -> bool:
@@ -284,56 +279,39 @@ class Code:
             return True
         return any(pattern.match(rest) for pattern in (_FENCE, _HEADING, _BREAK))
 
-    def _begin_fence(self, fence: str, info: str) -> str:
-        if fence[0] == "~" or not info:
-            self._fence = fence
-        else:
-            self._leaf, self._info = "info", len(fence)
-        return ""
-
     def _in_fence(self, rest: str) -> None:
-        closing = rest.strip(" \r")
+        closing = rest.strip(" ")
         if _indent(rest, 0) < 4 and len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
             self._fence = ""
-            self._paragraph = False
+            self._is_inline = False
 
-    def _end_paragraph(self) -> None:
-        self._paragraph = False
-        self._end_block()
 
-    # --- backticks
+class Trial:
+    """Reads ahead from where a "maybe" stands, as if all of it were text, until that is decided."""
 
-    def _inline(self, text: str) -> None:
-        if self._fence or self._leaf == "indented" or not text:
-            return
-        if self._leaf == "info":
-            if "`" not in text:
-                return
-            self._unfence()
-        for token in _TOKEN.finditer(text):
-            if token[1]:
-                if not self._run:
-                    self._escaped = self._slashes % 2 == 1
-                self._run += len(token[1])
-                self._slashes = 0
-                continue
-            self._end_run()
-            self._slashes = self._slashes + len(token[2]) if token[2] else 0
+    def __init__(self, code: Code) -> None:
+        self._in_line = code.may_open
+        self._over: Literal["", "closed", "ended"] = ""
+        self._code = code.fork()
+        self.spans = self._code.spans
 
-    def _end_run(self) -> None:
-        length, self._run = self._run, 0
-        if not length:
-            return
-        if self._trial is not None:
-            self._trial.note(length)
-        if not self._opener:
-            self._opener = length - self._escaped
-        elif self._opener != length:
-            self._inner.append((length, self._escaped))
-        else:
-            if self._trial is not None:
-                self._trial.tell("closed")
-            self._opener, self._sure, self._inner = 0, False, []
+    @property
+    def fate(self) -> Literal["", "closed", "ended"]:
+        """What came first: backticks that close a code span (or that do not let the line open a fence), or its end."""
+        return self._over or ("" if self._in_line else self.spans.fate)
+
+    def feed(self, text: str) -> None:
+        """The text goes on with this."""
+        if not self._in_line:
+            self._code.feed(text)
+        elif not self._over and (found := _INFO_END.search(text)):
+            self._over = "closed" if found[0] == "`" else "ended"
+
+    def end(self) -> None:
+        """Nothing comes any more, or nothing that matters."""
+        self._code.feed("\n")
+        self.spans.end()
+        self._over = self._over or "ended"
 
 
 def _indent(line: str, at: int) -> int:
