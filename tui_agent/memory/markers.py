@@ -172,7 +172,7 @@ class MarkerParser:
 
     def _decided(self, trial: Trial, at: int, *, final: bool) -> bool:
         """Read ahead, until it is known whether there is inline code."""
-        while trial.fate == "undecided":
+        while not trial.fate:
             piece = self._held[at + self._tried : at + min(self._tried + _STEP, _FAR)]
             self._tried += len(piece)
             if piece:

@@ -19,7 +19,7 @@ _SPACE = r"[ \t\r\n]"
 _VALUE = rf"={_SPACE}*+(?:\"[^\"<]*+\"|'[^'<]*+')"
 _WHOLE = re.compile(rf"<memory(?>{_VALUE}|=(?!{_SPACE}*[\"'])|[^<>=])*+>", re.IGNORECASE)
 """A tag to its end: a `>` inside a quoted value is part of that."""
-_FAULT = re.compile(rf"<|\n[ \t\r]*\n|(?s:.){{{LONGEST}}}")
+_FAULT = re.compile(r"<|\n[ \t\r]*\n")
 _ATTRIBUTE = re.compile(
     rf"{_SPACE}*([a-z_][\w:.-]*){_SPACE}*={_SPACE}*(?:\"([^\"<]*)\"|'([^'<]*)')", re.IGNORECASE
 )
@@ -51,13 +51,16 @@ def read(text: str, at: int, *, final: bool) -> Tag | None:
     """The tag whose name stands at `at`; None if more of the text has to be known. `final`: no more comes."""
     if text.startswith("</", at):
         return _closing(text, at, final=final)
-    found = _WHOLE.match(text, at, at + LONGEST)
-    fault = _FAULT.search(text, at + 1)
-    if found is not None and (fault is None or found.end() <= fault.start()):
+    limit = at + LONGEST
+    found = _WHOLE.match(text, at, limit)
+    fault = _FAULT.search(text, at + 1, limit)
+    until = fault.start() if fault else min(len(text), limit)
+    if found is not None and found.end() <= until:
         return _judged(text[at + _NAME : found.end() - 1], found.end())
-    if fault is None and not final:
+    cut = fault is None and until < limit
+    if cut and not final:
         return None
-    return _faulty(text, at, fault.start() if fault else len(text), cut=fault is None)
+    return _faulty(text, at, until, cut=cut)
 
 
 def _closing(text: str, at: int, *, final: bool) -> Tag | None:
