@@ -161,6 +161,16 @@ def test_entities_do_not_bring_back_what_was_taken_out() -> None:
     assert not acts(shown)
 
 
+async def test_a_line_of_code_that_is_broken_keeps_the_margin_of_its_fence() -> None:
+    async with running(20, 12) as host:
+        source = "```\n0123456789abcdefghij\n```\n\n- a\n  ```\n  0123456789abcdefghij\n  ```"
+        await host.feed(TextDelta(source), ReplyEnded("r", "end_turn", source))
+        rows = [row for row in host.rows if row]
+        margins = [len(row) - len(row.lstrip()) for row in rows]
+        assert "".join(row.strip() for row in rows).count("0123456789abcdefghij") == 2
+        assert margins[0] == margins[1] and margins[3] == margins[4] == margins[0] + 2, rows
+
+
 async def test_known_languages_are_coloured_and_unknown_ones_are_plain() -> None:
     async with running(60, 12) as host:
         source = (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _CELL_END = re.compile(r"(?<!\\)\|")
 _INDENT = Content("  ")
-"""Before every line of code."""
+"""Before every row of code."""
 _NARROWEST = 6
 """Cells a column of a table keeps; if there is no room for that, the table is shown as written."""
 
@@ -199,9 +199,11 @@ class _Writer:
         text = token.content.removesuffix("\n")
         content = code.highlighted(text, language) if self._chunk.closed else literal(text)
         lines = content.split("\n", allow_blank=True)
-        origins = self._source.code(token, [line.plain for line in lines], len(_INDENT))
+        origins = self._source.code(token, [line.plain for line in lines])
+        self._around.append(_Container(_INDENT, _INDENT))
         for line, origin in zip(lines, origins, strict=False):
-            self._write(_INDENT + line, fold=True, wide=True, ground=".transcript--code", origin=origin)
+            self._write(line, fold=True, wide=True, ground=".transcript--code", origin=origin)
+        self._around.pop()
         self._gap = True
 
     # --- tables

@@ -72,10 +72,10 @@ class Origin(NamedTuple):
     code: bool = False
 
 
-def line_origin(section: int, start: int, raw: str, shown: str, at: int = 0) -> Origin:
-    """The origin of a line of foreign text, shown as it is but for tabs and signs; `at`: where it is shown."""
+def line_origin(section: int, start: int, raw: str, shown: str) -> Origin:
+    """The origin of a line of foreign text, shown as it is but for tabs and signs."""
     stop = start + len(raw)
-    runs = tuple(aligned(shown, raw, start, at)) if shown else ()
+    runs = tuple(aligned(shown, raw, start)) if shown else ()
     return Origin(section, start, stop, runs, start, stop, start, start)
 
 
@@ -224,8 +224,8 @@ class Source:
         first, end = _range(token)
         return whole_origin(0, self._line(first)[1], self._end(end - 1), size)
 
-    def code(self, token: Token, shown: Sequence[str], at: int) -> list[Origin]:
-        """The origins of lines of code, shown from character `at` on; of a fence also the lines around them."""
+    def code(self, token: Token, shown: Sequence[str]) -> list[Origin]:
+        """The origins of lines of code; of a fence also the lines around them."""
         first, end = _range(token)
         fence = token.type == "fence"
         unit = self._line(first)[1]
@@ -236,7 +236,7 @@ class Source:
             if fence and not token.content:
                 line, start = "", self._end(first)
             column = len(line) - len(raw) if line.endswith(raw) else 0
-            origin = line_origin(0, start + column, line[column:], said, at)
+            origin = line_origin(0, start + column, line[column:], said)
             origins.append(origin._replace(unit=unit, code=True))
         follows = not fence or self._line(first + 1)[1] != self._end(first) + 1
         if not (fence and follows) and origins:
