@@ -115,7 +115,12 @@ def test_a_line_that_is_no_event_is_shown_as_it_is(line: bytes) -> None:
         ({"event": "tool_waiting", "call": "c", "tool": "bash", "arguments": 1}, "bash"),
         ({"event": "tool_started", "tool": "bash", "title": 0}, "bash"),
         ({"event": "tool_started", "tool": "bash", "title": 9}, "bash: arguments accepted"),
-        ({"event": "notice", "text": 12, "level": "warning", "source": ""}, "text of 12, level warning"),
+        (
+            {"event": "notice", "text": 12, "level": "warning", "source": ""},
+            "text of 12 characters, level warning",
+        ),
+        ({"event": "queue_changed", "prompts": 1066, "paused": True}, "prompts of 1,066 characters, paused"),
+        ({"event": "reply_ended", "stop_reason": "cut", "text": 0, "partial": True}, "cut, partial"),
         ({"event": "usage_reported"}, "? tokens: new ?, cache read ?, written ?, answer ?"),
     ],
 )

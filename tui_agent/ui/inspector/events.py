@@ -53,8 +53,9 @@ def told(event: Mapping[str, Any]) -> str:
                 f"answer {_number(event.get('output'))}"
             )
         case "reply_ended":
-            partial = ", partial" if event.get("partial") else ""
-            return f"{event.get('stop_reason')}{partial}, {_number(event.get('text'))} characters"
+            if event.get("partial"):  # the trace does not know how much had come
+                return f"{event.get('stop_reason')}, partial"
+            return f"{event.get('stop_reason')}, {_number(event.get('text'))} characters"
         case "tool_waiting":
             return str(event.get("tool"))
         case "tool_started":
@@ -92,7 +93,9 @@ def _plainly(fields: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             parts.append(_plainly(value))
         elif key in _LENGTHS:
-            parts.append(f"{key} of {value}" if value else "")
+            parts.append(f"{key} of {_number(value)} characters" if value else "")
+        elif value is True:
+            parts.append(key.replace("_", " "))
         elif value not in (None, "", [], False):
             parts.append(f"{key.replace('_', ' ')} {value}")
     return ", ".join(filter(None, parts))
