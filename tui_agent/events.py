@@ -260,11 +260,12 @@ class Question(Struct, frozen=True):
     kind `approval`: a tool call (`tool`, `call`, `body` = command or diff, `rule` = the rule that `w` would write,
     `place` = where it runs, `warning` = what is unusual, such as a path outside the workspace);
     kind `text`: a free answer; kind `choice`: one of `choices`;
-    kind `review`: a summary before it takes effect (`body` says what it stands for, `editable` is its text).
+    kind `review`: a summary before it takes effect (`body` says what it stands for, `editable` is its text);
+    kind `memory`: the text of a proposal that a person writes anew (`editable`), `warning` says what came before it.
     """
 
     id: str
-    kind: Literal["approval", "text", "choice", "review"]
+    kind: Literal["approval", "text", "choice", "review", "memory"]
     title: str
     body: str = ""
     tool: str = ""

@@ -19,9 +19,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from tui_agent import events as said
+from tui_agent.agent.commands import memory
+from tui_agent.agent.recall import Recall
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.context import Elision
 from tui_agent.literal import clean
+from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import Tokens
 from tui_agent.settings.schema import Compaction
@@ -317,6 +320,13 @@ class FakeSession:
         self.closed = False
         self.refuse = ""
         self._listen = listen
+        self.memories = Recall(
+            store=MemoryStore(folder / "memory.db"),
+            context=self.context,  # type: ignore[arg-type]
+            session=self.id,
+            workspace="shop-1f2e3d4c",
+            emit=self.emit,
+        )
 
     @property
     def id(self) -> str:
@@ -567,4 +577,5 @@ def commands() -> Commands:
         ("rename", rename, "TITLE"),
     ):
         made.add(Command(name, perform, argument))
+    memory.add_to(made)
     return made

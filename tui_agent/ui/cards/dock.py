@@ -22,11 +22,13 @@ def card_for(question: Question) -> Card:
     # cards are not needed before the first frame
     from tui_agent.ui.cards.approval import ApprovalCard
     from tui_agent.ui.cards.compaction import ReviewCard
+    from tui_agent.ui.cards.memory import MemoryCard
     from tui_agent.ui.cards.plain import ChoiceCard, TextCard
 
     kinds: dict[str, type[Card]] = {
         "approval": ApprovalCard,
         "choice": ChoiceCard,
+        "memory": MemoryCard,
         "review": ReviewCard,
         "text": TextCard,
     }

@@ -7,7 +7,7 @@ history is read anew: a compaction is a rewrite. When the next turn begins it is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tui_agent.ui import footer
     from tui_agent.ui.cards.card import Card
     from tui_agent.ui.cards.compaction import Letters
+    from tui_agent.ui.chat.remembering import Remembering
     from tui_agent.ui.chat.screen import ChatScreen
     from tui_agent.ui.transcript.entries import Entry, Result
 
@@ -59,6 +60,13 @@ class Results:
 
         return entry
 
+    @cached_property
+    def remembering(self) -> Remembering:
+        """The proposals of memories."""
+        from tui_agent.ui.chat.remembering import Remembering  # not needed before the first frame
+
+        return Remembering(self._screen)
+
     # --- how they come and go
 
     def hear(self, event: Event) -> None:
@@ -74,6 +82,9 @@ class Results:
                 self._show(self._made)
             case said.TurnStarted():
                 self._settle()
+                self.remembering.hear(event)
+            case said.MemoryProposed() | said.MemoryChanged():
+                self.remembering.hear(event)
 
     def rotated(self, event: said.Rotated) -> None:
         """The history was read anew after a rewrite."""
@@ -82,10 +93,15 @@ class Results:
             self._screen.transcript.put(made)
         elif made is not None:
             self._made = None
+        self.remembering.rotated()
         self._tell()
 
-    def _show(self, result: Result) -> None:
+    def come_to_front(self) -> None:
+        """A result has just come: nobody can have read it."""
         self._keys().come_to_front()
+
+    def _show(self, result: Result) -> None:
+        self.come_to_front()
         self._screen.transcript.put(result)
         self._tell()
 
@@ -107,16 +123,27 @@ class Results:
         result = self._screen.transcript.result
         return result if result is not None and result.choices and result.shows_facts else None
 
-    def next(self) -> bool:
-        """Give the keys to the result that waits; False if none does, or if it has them."""
+    def next(self, *, around: bool = True) -> bool:
+        """Give the keys to the next result that waits; False if there is none.
+
+        After the last one comes the first, if it goes `around`.
+        """
         screen = self._screen
-        waiting = screen.transcript.waiting
-        if waiting is None or waiting is screen.transcript.result:
-            return False
+        waiting, here = screen.transcript.all_waiting, screen.transcript.result
+        after = waiting.index(here) + 1 if here in waiting else 0
+        if after >= len(waiting):
+            after = 0
+            if not around or not waiting or waiting[0] is here:
+                return False
         screen.set_focus(screen.transcript)
-        screen.transcript.go_to_result(waiting)
+        screen.transcript.go_to_result(waiting[after])
         screen.show_keys()
         return True
+
+    @property
+    def questions(self) -> int:
+        """How many of those that wait are questions."""
+        return sum(result.ABOUT == "memory" for result in self._screen.transcript.all_waiting)
 
     def leave(self) -> None:
         """The focus went elsewhere."""
@@ -186,6 +213,9 @@ class Results:
 
     def choose(self, result: Result, letter: str) -> None:
         """Carry out what can be done about a result."""
+        if result.ABOUT == "memory":
+            self.remembering.choose(result, letter)
+            return
         screen = self._screen
         match letter:
             case "u":

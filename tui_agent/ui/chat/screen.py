@@ -150,6 +150,7 @@ class ChatScreen(Writing, Keyed):
         self.queue_line.show(session.queue, paused=session.paused)
         self.tell_todo()
         await self.send_early()
+        self.results.remembering.begin()
         self.show_keys()
 
     @cached_property
@@ -268,11 +269,13 @@ class ChatScreen(Writing, Keyed):
     def tell_cards(self) -> None:
         """Other cards wait now, docked or in the transcript."""
         self.composer.cards_wait = bool(self.dock.waiting) or self.transcript.waiting is not None
+        self.status.tell(asking=self.results.questions)
         self.show_keys()
 
     async def _next_card(self) -> None:
         docked = len(self.dock.waiting)
-        if (not docked or (docked == 1 and self.dock.has_keys)) and self.results.next():
+        passes = not docked or (docked == 1 and self.dock.has_keys)
+        if passes and self.results.next(around=not docked):
             return
         if not await self.dock.next():
             self.say("no card waits for an answer")

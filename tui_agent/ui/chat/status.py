@@ -67,6 +67,8 @@ class Facts(Struct, frozen=True):
     state: str = "starting"
     since: float | None = None
     waiting: int = 0
+    asking: int = 0
+    """Cards in the chat that wait; nothing stands still for them."""
     trouble: str = ""
     heard: float | None = None
     """When the last bytes of an open stream came."""
@@ -121,8 +123,8 @@ def line(facts: Facts, width: int, now: float) -> Content:
 def _state(facts: Facts, now: float) -> Part:
     if facts.trouble:
         return literal.one_line(facts.trouble, 30), "bold $text-error"
-    if facts.waiting:
-        return f"{facts.waiting} to answer", "bold $text-warning"
+    if facts.waiting or (facts.asking and not _is_at_work(facts)):
+        return _to_answer(facts)
     if (since := facts.compacting) is not None and _compacts(facts):
         doing = "preparing a summary" if facts.ahead else "compacting"
         return f"{doing} {_seconds(now - since)}", "$text-accent"
@@ -135,6 +137,14 @@ def _state(facts: Facts, now: float) -> Part:
     return facts.state, "$text-muted"
 
 
+def _to_answer(facts: Facts) -> Part:
+    return f"{facts.waiting + facts.asking} to answer", "bold $text-warning"
+
+
+def _is_at_work(facts: Facts) -> bool:
+    return facts.since is not None or facts.compacting is not None
+
+
 def _compacts(facts: Facts) -> bool:
     """Is a compaction the state? One that nothing waits for is not while something else runs."""
     return facts.compacting is not None and not (facts.ahead and facts.since is not None)
@@ -144,6 +154,8 @@ def _besides(facts: Facts) -> Part | None:
     """What is said beside the state while there is room for it."""
     if facts.trouble or facts.waiting:
         return None
+    if facts.asking and _is_at_work(facts):
+        return _to_answer(facts)
     if _compacts(facts):
         stage = literal.one_line(facts.stage, _STAGE)
         return (stage, "$text-muted") if stage else None

@@ -218,6 +218,9 @@ class Result(Aside, eq=False):
     waits: bool = False
     summary: Splitter | None = None
 
+    ABOUT: ClassVar[Literal["context", "memory"]] = "context"
+    """What can be done is done to this. What waits for memory is counted as a question."""
+
     @property
     def shows_facts(self) -> bool:
         """Is more of it shown than its line?"""

@@ -39,6 +39,8 @@ _NAME = 60
 class Proposal(Result, eq=False, kw_only=True):
     """One thing to remember. `edited` is the text that a person wrote in its place and has not accepted yet."""
 
+    ABOUT = "memory"
+
     scope: str
     key: str
     body: str
@@ -83,6 +85,8 @@ class Proposal(Result, eq=False, kw_only=True):
 
 class Folded(Result, eq=False, kw_only=True):
     """Proposals beyond the handful that a turn may show, and those that only tell how the work stands."""
+
+    ABOUT = "memory"
 
     proposals: list[MemoryProposed]
 

@@ -229,6 +229,18 @@ class Transcript(Selecting, Sparing):
         results = (p.entry for p in self._sheet.newest(_RECENT) if isinstance(p.entry, Result))
         return next((result for result in results if result.waits), None)
 
+    @property
+    def all_waiting(self) -> Sequence[Result]:
+        """Every result that waits for a person, from above."""
+        return [p.entry for p in self._sheet if isinstance(p.entry, Result) and p.entry.waits]
+
+    def open_result(self, result: Result) -> None:
+        """Show all of a result."""
+        self.go_to_result(result)
+        if not result.opened:
+            self.toggle()
+            self._reveal()
+
     def go_to_result(self, result: Result) -> None:
         """Put the cursor on a result and bring it into view."""
         self.flush()
@@ -237,6 +249,22 @@ class Transcript(Selecting, Sparing):
             self._cursor = placed
             self._reveal()
             self.refresh()
+
+    def go_to_message(self, record: str) -> bool:
+        """Put the cursor on the first entry of a message and bring it to the top; False if it is not in the history."""
+        self.flush()
+        place = self._history.find(record)
+        if place is not None:
+            self._sheet.read_message(place)
+        placed = next((placed for placed in self._sheet if placed.entry.record == record), None)
+        if placed is None:
+            return False
+        self._cursor = placed
+        self._let_go()
+        self._spot = Spot(placed, 0, 0)
+        self.flush()
+        self.refresh()
+        return True
 
     def find_call(self, call: str) -> ToolCall | None:
         """The newest entry of a call."""
