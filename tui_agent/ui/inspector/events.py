@@ -12,9 +12,9 @@ from textual.content import Content
 
 from tui_agent import literal
 from tui_agent.ui import words
-from tui_agent.ui.inspector.leaf import Leaf
 from tui_agent.ui.inspector.tab import Around, Key, Tab
 from tui_agent.ui.inspector.trace import Trace, decoded
+from tui_agent.ui.leaf import Leaf
 from tui_agent.ui.rows import Cell, Column, Rows
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from textual.content import Content
 from tui_agent import literal
 from tui_agent.ui import words
 from tui_agent.ui.inspector import telling
-from tui_agent.ui.inspector.leaf import Leaf, Said
 from tui_agent.ui.inspector.tab import Around, Key, Tab
 from tui_agent.ui.inspector.telling import FIRST_WORDS, first_words, who
+from tui_agent.ui.leaf import Leaf, Said
 from tui_agent.ui.rows import Cell, Column, Rows
 
 if TYPE_CHECKING:

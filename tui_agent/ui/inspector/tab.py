@@ -24,7 +24,7 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui.filter import Filter
-from tui_agent.ui.inspector.leaf import Leaf
+from tui_agent.ui.leaf import Leaf
 from tui_agent.ui.still import Covered, Down, Text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from tests.support.hostile import TEXTS, acts
-from tui_agent.ui.inspector.leaf import Leaf, broken
+from tui_agent.ui.leaf import Leaf, broken
 
 WORDS = st.text(st.sampled_from("ab  会話é\u0301🙂"), max_size=80)
 
