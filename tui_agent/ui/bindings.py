@@ -180,7 +180,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "select",
         "select",
-        "in the chat: select rows or characters (ctrl: words, all); a drag, double or triple click do too",
+        "in the chat (Tab goes there, Esc leaves): select rows or characters (ctrl: words, all), as a drag does",
         "Chat",
         keys=("shift+up", "shift+down", "shift+left", "shift+right", "ctrl+shift+end"),
         fixed=True,
