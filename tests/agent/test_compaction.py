@@ -318,8 +318,24 @@ async def test_a_second_compaction_takes_the_place_of_the_first(tmp_path: Path) 
         await hold.reached.wait()
         ended = await compacted(run, "the second")
         assert isinstance(ended, CompactionCompleted)
-        assert [s.reason for s in run.all(CompactionSkipped)] == ["superseded"]
+        assert [(s.reason, s.detail) for s in run.all(CompactionSkipped)] == [
+            ("superseded", "another one was asked for")
+        ]
         assert "the second" in str(server.requests[-1]["messages"][-1])
+
+
+async def test_asking_again_without_words_lets_the_one_that_runs_go_on(tmp_path: Path) -> None:
+    hold = Hold()
+    async with running(tmp_path) as (server, run):
+        await talked(run, server)
+        server.script(Reply.text(SUMMARY).holding(hold))
+        await run.session.perform("compact", "the tests")
+        await hold.reached.wait()
+        again = await run.session.perform("compact")
+        assert again.text.startswith("compacting already")
+        hold.release.set()
+        await run.session.until_idle()
+        assert len(run.all(CompactionCompleted)) == 1 and not run.all(CompactionSkipped)
 
 
 async def test_a_hook_can_say_no_and_is_told_of_what_was_done(tmp_path: Path) -> None:

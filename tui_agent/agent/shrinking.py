@@ -148,13 +148,18 @@ class Shrinking:
         """True while nothing is compacted unasked, because a person took a compaction back."""
         return self._relief.held
 
+    async def outlook(self) -> Outlook:
+        """How the history stands to the model's window, and what follows of that."""
+        window = self._replies.limits.window
+        return await asyncio.to_thread(outlook, self._context, Policy(self.keys), window, held=self.held)
+
     # --- what can be asked -------------------------------------------------------------------------------------------
 
     def want(self, wanted: Wanted) -> None:
         """Compact as soon as no step runs; what runs or waits already gives way to it."""
         self._wanted = wanted
         if self._running is not None:
-            self.compactor.cancelled_by = "superseded"
+            self.compactor.cancelled_by = "anew"
             self._running.cancel()
         elif self._is_busy():
             self._emit(CompactionStage("waiting for the step to end"))

@@ -84,7 +84,7 @@ class Compactor:
         self.stage = ""
         """What is done now, in words."""
         self.cancelled_by = "cancelled"
-        """The word under which the next cancellation is told: cancelled or superseded."""
+        """What the next cancellation comes of: cancelled (by a person), superseded, or anew (another one is wanted)."""
         self._in_force = False
         """True once the running one can be stopped no more."""
         self._told: asyncio.Task[None] | None = None
@@ -104,7 +104,7 @@ class Compactor:
             self._emit(CompactionSkipped(wanted.trigger, skipped.reason, str(skipped)))
         except asyncio.CancelledError:
             if not self._in_force:
-                self._emit(CompactionSkipped(wanted.trigger, self.cancelled_by, _STOPPED[self.cancelled_by]))
+                self._emit(CompactionSkipped(wanted.trigger, *_STOPPED[self.cancelled_by]))
             raise
         except (CompactionFailed, ProviderError, ContextError) as error:
             self.fruitless += 1
@@ -324,8 +324,9 @@ class Compactor:
 
 
 _STOPPED = {
-    "cancelled": "stopped before anything was changed",
-    "superseded": "the history was changed meanwhile, so it was given up",
+    "cancelled": ("cancelled", "stopped before anything was changed"),
+    "superseded": ("superseded", "the history was changed meanwhile, so it was given up"),
+    "anew": ("superseded", "another one was asked for"),
 }
 
 

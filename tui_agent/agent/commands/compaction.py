@@ -33,7 +33,10 @@ async def compact(session: Session, *instruction: str) -> Outcome:
         raise CommandError("there is nothing to compact: nothing was said yet")
     words = " ".join(instruction).strip()
     when = "compacting as soon as the step is over" if session.busy else "compacting"
-    session.shrinking.want(Wanted("manual", words))
+    if session.shrinking.busy:
+        when = "compacting anew" if words else "compacting already"
+    if words or not session.shrinking.busy:
+        session.shrinking.want(Wanted("manual", words))
     return Outcome(f"{when}; ctrl+c stops it", {"instruction": words})
 
 
