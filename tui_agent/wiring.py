@@ -18,6 +18,7 @@ from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.parts import Parts
+from tui_agent.agent.proposing import Proposing
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
 from tui_agent.agent.reminders import Reminders
@@ -119,6 +120,13 @@ async def open_session(
     async def fresh() -> Fresh:
         return await _fresh(context, prompt, toolbox)
 
+    proposing = Proposing(
+        recall=recall,
+        context=context,
+        emit=bus.emit,
+        redact=secrets.redact,
+        keep=lambda: session.settings.memory.keep_markers,
+    )
     commands = Commands()
     context_commands.add_to(commands)
     compaction_commands.add_to(commands)
@@ -141,6 +149,7 @@ async def open_session(
                 provider=chosen.provider,
                 level=chosen.thinking,
                 emit=bus.emit,
+                proposing=proposing,
             ),
             calls=Calls(
                 toolbox=toolbox,
@@ -179,6 +188,9 @@ async def open_session(
         )
     )
     session.shrinking.rotated()
+    if not session.read_only:
+        await recall.follow()
+        await proposing.reopen()
     if resume == "latest" and not len(context.records):
         bus.emit(Notice("there is no session here to go on with: this is a new one", "info", "session"))
     for text in choose.notices:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tui_agent.context import ContextError
 from tui_agent.events import Emit, MemoryChanged, MemoryProposed, Notice
+from tui_agent.memory.proposals import is_noise
 from tui_agent.memory.schema import StoreError
 
 if TYPE_CHECKING:
@@ -80,10 +81,10 @@ class Recall:
         Raises:
             StoreError: they cannot be read.
         """
-        found = [memory for memory in self.list("proposed") if memory.source_session == self.session]
+        found = self.store.list(source=self.session, status="proposed") if self._any() else ()
         return [self.proposal(memory) for memory in reversed(found)]
 
-    def proposal(self, memory: Memory, *, noise: bool = False, refused: bool = False) -> MemoryProposed:
+    def proposal(self, memory: Memory, *, refused: bool = False) -> MemoryProposed:
         """What is told of a proposal.
 
         Raises:
@@ -100,7 +101,7 @@ class Recall:
             old=old.body if old is not None else "",
             record=memory.source_record,
             outside=memory.outside,
-            noise=noise,
+            noise=is_noise(memory.body),
             refused=refused,
         )
 
@@ -152,8 +153,7 @@ class Recall:
         """What answers of this session proposed, and a person has not refused."""
         if not self._any():
             return ()
-        everything = self.store.list()
-        return [m for m in everything if m.source_session == self.session and m.status != "rejected"]
+        return [m for m in self.store.list(source=self.session) if m.status != "rejected"]
 
     def _has(self, record: str) -> bool:
         try:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui_agent.agent.proposing import Visible
 from tui_agent.events import (
     Emit,
     Notice,
     ReplyDropped,
     ReplyEnded,
     RequestFailed,
-    TextDelta,
     ThinkingDelta,
     ToolUseDelta,
     UsageReported,
@@ -23,6 +23,7 @@ from tui_agent.events import (
 from tui_agent.llm.models import thinking
 from tui_agent.llm.provider import ContextOverflow, ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.llm.retry import ATTEMPTS, Retrying
+from tui_agent.memory.markers import clean
 from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.lint import repairs
 from tui_agent.messages.tokens import Estimator
@@ -33,6 +34,7 @@ from tui_agent.prompt.manifest import Manifest, Total
 from tui_agent.tools.tool import Call
 
 if TYPE_CHECKING:
+    from tui_agent.agent.proposing import Proposing
     from tui_agent.context import Context, Record
     from tui_agent.context.reading import Past
     from tui_agent.llm.provider import Provider
@@ -74,7 +76,9 @@ class Stored(Struct, frozen=True):
 
 
 class Replies:
-    """Asks the model, once per `next()`. `level` is how much it may think, as settings say."""
+    """Asks the model, once per `next()`. `level` is how much it may think, as settings say; `proposing` takes what
+    answers want remembered.
+    """
 
     def __init__(
         self,
@@ -83,10 +87,12 @@ class Replies:
         provider: Provider,
         level: str,
         emit: Emit,
+        proposing: Proposing,
     ) -> None:
         self._context = context
         self._emit = emit
-        self._shown: list[str] = []
+        self._proposing = proposing
+        self._answer = Visible(emit)
         self.watch = PrefixWatch()
         self.lacking = 0
         """The estimated tokens of the prompt and tools that a new log will get before its first turn."""
@@ -147,19 +153,23 @@ class Replies:
             raise Overflowed(str(error), ways=error.ways) from error
         if broken := self.watch.sent(request):
             self._emit(Notice(f"the provider's cache does not serve this request: {broken}", "info", "cache"))
-        self._shown.clear()
+        self._answer.begin()
         try:
             reply = await self._stream(request)
         except ContextOverflow as error:
             raise Overflowed(str(error), ways=error.ways, tokens=error.tokens, window=error.window) from error
         except ProviderError as error:
+            self._answer.end_block()
             await self._keep(error.partial, _BROKE_OFF)
             self._note_dropped(error)
+            self._proposing.ignored(self._answer.found, "the answer was cut off")
             self._emit(RequestFailed(error.kind, str(error), error.ways))
             raise ReplyFailed(str(error)) from error
         except asyncio.CancelledError:
-            text = "".join(self._shown)
+            self._answer.end_block()
+            text = "".join(self._answer.raw)
             await self._keep([text_block(text)] if text.strip() else [], _INTERRUPTED)
+            self._proposing.ignored(self._answer.found, "the answer was interrupted")
             raise
         return await self._store(reply, request, through)
 
@@ -194,9 +204,10 @@ class Replies:
     async def _stream(self, request: Request) -> Reply:
         async for delta in self._asking.stream(request):
             if isinstance(delta, Text):
-                self._shown.append(delta.text)
-                self._emit(TextDelta(delta.text, delta.block))
-            elif isinstance(delta, Thinking):
+                self._answer.feed(delta.text, delta.block)
+                continue
+            self._answer.end_block()
+            if isinstance(delta, Thinking):
                 self._emit(ThinkingDelta(delta.text, delta.block))
             elif isinstance(delta, ToolUse):
                 self._emit(ToolUseDelta(delta.call, delta.tool, delta.size))
@@ -206,7 +217,7 @@ class Replies:
 
     async def _superseded(self, error: ProviderError) -> None:
         """A step is about to be asked again: what had arrived stays on disk, out of the projection."""
-        self._shown.clear()
+        self._answer.begin()
         self._note_dropped(error)
         if not error.partial:
             return
@@ -244,8 +255,12 @@ class Replies:
         refused = reply.stop_reason == "refusal"
         if refused:
             await self._refused(produced)
-        text = "\n".join(str(b.get("text", "")) for b in reply.content if b.get("type") == "text")
+        text = "\n".join(clean(str(b.get("text", ""))) for b in reply.content if b.get("type") == "text")
         self._emit(ReplyEnded(produced, reply.stop_reason, text))
+        if refused:
+            self._proposing.ignored(self._answer.found, "the model refused to answer")
+        elif produced:
+            await self._proposing.take(produced)
         self.weigh()
         # What is left out of the history is not acted on either.
         return Stored(reply.stop_reason, [] if refused else _calls(reply), text)

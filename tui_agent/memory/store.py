@@ -232,9 +232,11 @@ class MemoryStore:
         workspace: str | None = None,
         session: str | None = None,
         status: Status | None = None,
+        source: str | None = None,
     ) -> Sequence[Memory]:
-        """The memories of which all this is true, those that changed last first."""
-        where, values = _where(scope, workspace, session, status)
+        """The memories of which all this is true, those that changed last first; `source` is the session of the answer
+        that proposed them."""
+        where, values = _where(scope, workspace, session, status, source)
         return self._desk.read(lambda connection: ledger.select(connection, where, values))
 
     def told(self, workspace: str | None, session: str | None) -> Told:
@@ -335,8 +337,18 @@ def _wanted(
 
 
 def _where(
-    scope: Scope | None, workspace: str | None, session: str | None, status: Status | None
+    scope: Scope | None,
+    workspace: str | None,
+    session: str | None,
+    status: Status | None,
+    source: str | None = None,
 ) -> tuple[str, list[str]]:
-    given = {"scope": scope, "workspace_id": workspace, "session_id": session, "status": status}
+    given = {
+        "scope": scope,
+        "workspace_id": workspace,
+        "session_id": session,
+        "status": status,
+        "source_session": source,
+    }
     kept = {name: value for name, value in given.items() if value is not None}
     return " AND ".join(["1", *(f"{name} = ?" for name in kept)]), list(kept.values())

@@ -285,6 +285,14 @@ class Backups(Table, frozen=True):
     )
 
 
+class Memory(Table, frozen=True):
+    """What is remembered beyond a conversation."""
+
+    keep_markers: bool = _now(
+        True, "switch", "Send the model its <memory> markers again, so that it sees what it has proposed."
+    )
+
+
 class Hooks(Table, frozen=True):
     """Commands of the user that run at certain moments, with JSON on their standard input."""
 
@@ -376,6 +384,7 @@ class Settings(Table, frozen=True):
     keys: Mapping[str, str] = _rule(_EMPTY, "map", 'Keys by action, such as compact = "f5".', when="now")
     terminal: Terminal = _table(Terminal)
     backups: Backups = _table(Backups)
+    memory: Memory = _table(Memory)
     hooks: Hooks = _table(Hooks)
     prices: Mapping[str, Price] = _tables(Price)
     knowledge_bases: Mapping[str, KnowledgeBase] = _tables(KnowledgeBase)

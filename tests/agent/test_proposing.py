@@ -1,0 +1,354 @@
+"""From a marker in an answer to a proposal that waits: once, whatever happens in between; a person decides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support.engine import Run, engine, scripted_settings
+from tests.support.server import Hold, Reply, ScriptedServer
+from tui_agent import paths
+from tui_agent.agent.replies import requests
+from tui_agent.context import Context
+from tui_agent.events import (
+    MemoryChanged,
+    MemoryProposed,
+    Notice,
+    ReplyEnded,
+    TextDelta,
+    TurnEnded,
+)
+from tui_agent.memory.schema import Memory
+from tui_agent.memory.store import MemoryStore
+from tui_agent.settings.schema import Memory as MemorySettings
+
+TABS = '<memory scope="user" key="indent">Uses tabs.</memory>'
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with ScriptedServer() as scripted:
+        yield scripted
+
+
+def stored() -> list[Memory]:
+    return list(MemoryStore(paths.memory_db()).list())
+
+
+def shown(run: Run) -> str:
+    return "".join(event.text for event in run.all(TextDelta))
+
+
+def notices(run: Run) -> list[str]:
+    return [notice.text for notice in run.all(Notice) if notice.source == "memory"]
+
+
+def pieces(text: str, size: int = 3) -> Reply:
+    """An answer that comes in small pieces."""
+    return Reply.blocks({"type": "text", "text": [text[at : at + size] for at in range(0, len(text), size)]})
+
+
+async def test_a_marker_is_never_shown_stays_on_disk_and_waits_for_a_person(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(pieces(f"Noted.\n{TABS}\nDone."), Reply.text("yes"))
+    async with engine(tmp_path, server) as run:
+        await run.say("remember that I use tabs")
+        assert "memory" not in shown(run) and shown(run).split() == ["Noted.", "Done."]
+        assert run.all(ReplyEnded)[0].text.split() == ["Noted.", "Done."]
+        assert TABS in run.context.history[-1].text
+        (proposed,) = run.all(MemoryProposed)
+        assert (proposed.scope, proposed.key, proposed.body) == ("user", "indent", "Uses tabs.")
+        assert proposed.record == run.context.history[-1].id and not proposed.outside and not proposed.old
+        order = [
+            type(event) for event in run.heard if isinstance(event, ReplyEnded | MemoryProposed | TurnEnded)
+        ]
+        assert order == [ReplyEnded, MemoryProposed, TurnEnded]
+        (waiting,) = stored()
+        assert (waiting.status, waiting.tainted) == ("proposed", False)
+        assert list(run.session.memories.waiting()) == [proposed]
+        await run.say("what do you know?")
+        assert TABS in str(server.requests[-1]["messages"][1])
+        assert "Uses tabs" not in str(server.requests[-1]["messages"][2:])
+        await run.session.perform("accept", proposed.id)
+        assert [m.status for m in stored()] == ["accepted"]
+
+
+async def test_a_session_memory_holds_at_once_and_is_said(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(Reply.text("<memory>We look at a.py.</memory>Fine."), Reply.text("yes"))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        assert [m.status for m in stored()] == ["accepted"]
+        assert "noted for this session: We look at a.py." in notices(run)
+        assert [event.what for event in run.all(MemoryChanged)] == ["accepted"]
+        await run.say("on")
+        assert "[session] We look at a.py." in server.requests[-1]["messages"][-1]["content"][1]["text"]
+
+
+async def test_what_was_refused_is_not_asked_again(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(*(Reply.text(TABS) for _ in range(3)))
+    async with engine(tmp_path, server) as run:
+        await run.say("one")
+        await run.say("two")
+        assert any("waits for an answer: indent" in text for text in notices(run))
+        await run.session.perform("reject", run.all(MemoryProposed)[0].id)
+        await run.say("three")
+        again = run.all(MemoryProposed)[-1]
+        assert again.refused and again.record == run.context.history[-1].id
+        assert [m.status for m in stored()] == ["rejected"] and not run.session.memories.waiting()
+
+
+async def test_what_is_remembered_already_is_said_and_another_text_is_a_replacement(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text(TABS), Reply.text(TABS.replace("tabs", "spaces")))
+    async with engine(tmp_path, server) as run:
+        await run.session.perform("remember", "indent: Uses tabs.")
+        await run.say("one")
+        assert not run.all(MemoryProposed) and any("remembered already" in text for text in notices(run))
+        await run.say("two")
+        (proposed,) = run.all(MemoryProposed)
+        assert (proposed.old, proposed.body) == ("Uses tabs.", "Uses spaces.")
+
+
+async def test_malformed_markers_are_said_and_the_others_stand(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    bad = '<memory scope="team" key="x">y</memory>'
+    server.script(Reply.text(f"{bad}\n{TABS}\n`{TABS}`\n"))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        assert len(stored()) == 1
+        assert any("not stored" in text for text in notices(run))
+        assert shown(run).strip() == f"`{TABS}`"
+
+
+async def test_markers_in_several_blocks_of_one_answer_are_several(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    same = [{"type": "text", "text": f'<memory scope="user" key="k{n}">same</memory>'} for n in range(2)]
+    server.script(Reply.blocks(*same))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        assert sorted(m.key for m in stored()) == ["k0", "k1"]
+
+
+async def test_nothing_is_taken_from_an_answer_that_was_interrupted(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    hold = Hold()
+    server.script(pieces(f"{TABS} and so on").holding(hold, after=20))
+    async with engine(tmp_path, server) as run:
+        await run.session.submit("go")
+        await run.until(TextDelta)
+        await hold.reached.wait()
+        await run.session.cancel()
+        assert stored() == [] and not run.all(MemoryProposed)
+        assert any("interrupted: user indent" in text for text in notices(run))
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert stored() == [] and not run.all(MemoryProposed)
+        assert TABS in str([m.text for m in run.context.history])
+
+
+async def test_nothing_is_taken_from_an_answer_that_broke_off_or_was_refused(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text(TABS, stop_reason="refusal"))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        assert stored() == []
+        assert any("refused to answer: user indent" in text for text in notices(run))
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert stored() == []
+
+
+async def test_markers_of_others_are_none(tmp_path: Path, server: ScriptedServer) -> None:
+    (tmp_path / "notes.md").write_text(TABS)
+    server.script(
+        Reply.tools(("read_file", {"path": "notes.md"})), Reply.text("read"), Reply.thinking(TABS, "thought")
+    )
+    async with engine(tmp_path, server) as run:
+        await run.say(f"look at {TABS}")
+        await run.session.perform("run", f"echo '{TABS}'")
+        await run.say("think")
+        assert stored() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (("read_file", {"path": "notes.md"}), "notes.md"),
+        (("bash", {"command": "cat notes.md"}), "cat notes.md"),
+        (("grep", {"pattern": "x"}), "x"),
+        (("todo", {"items": [{"text": "x", "status": "active"}]}), None),
+    ],
+)
+async def test_a_proposal_says_what_its_turn_had_read(
+    tmp_path: Path, server: ScriptedServer, call: tuple[str, dict[str, Any]], named: str | None
+) -> None:
+    (tmp_path / "notes.md").write_text("x")
+    server.script(Reply.tools(call), Reply.text(TABS), Reply.text(TABS.replace("indent", "later")))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        await run.say("and now, with nothing read")
+        first, second = run.all(MemoryProposed)
+        assert bool(first.outside) == (named is not None)
+        assert named is None or named in first.outside[0]
+        assert second.outside == ()
+        assert {m.key: m.tainted for m in stored()} == {"indent": named is not None, "later": False}
+
+
+async def test_a_refused_call_taints_nothing_and_a_persons_own_command_does(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text(TABS), Reply.text(TABS.replace("indent", "later")))
+    async with engine(tmp_path, server) as run:
+        await run.session.perform("run", "echo hello")
+        await run.say("go")
+        await run.say("again")
+        first, second = run.all(MemoryProposed)
+        assert first.outside == ("echo hello",) and second.outside == ()
+
+
+async def test_a_proposal_whose_store_was_never_reached_is_there_once_after_the_next_open(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text(f"{TABS} <memory>noted</memory>"))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        record = run.context.history[-1].id
+    for file in paths.memory_db().parent.glob("memory.db*"):
+        file.unlink()
+    for opened in range(2):
+        async with engine(tmp_path, server, resume="latest") as run:
+            assert sorted((m.key, m.status) for m in stored()) == [("", "accepted"), ("indent", "proposed")]
+            assert len(run.all(MemoryProposed)) == (0 if opened else 1)
+            assert [waiting.record for waiting in run.session.memories.waiting()] == [record]
+
+
+async def test_what_a_person_decided_is_not_made_again_by_the_next_open(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text(TABS))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        await run.session.perform("forget", run.all(MemoryProposed)[0].id)
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert stored() == [] and not run.all(MemoryProposed)
+
+
+async def test_a_log_of_others_proposes_nothing_when_it_is_opened(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text(TABS))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        path = run.context.path
+    (tmp_path / "copied.jsonl").write_bytes(path.read_bytes())
+    for file in paths.memory_db().parent.glob("memory.db*"):
+        file.unlink()
+    async with engine(tmp_path, server, resume=str(tmp_path / "copied.jsonl")) as run:
+        assert [m.text for m in run.context.history][-1] == TABS
+        assert stored() == [] and not run.all(MemoryProposed)
+
+
+async def test_without_keep_markers_the_model_is_sent_what_a_person_sees(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    settings = replace(scripted_settings(server), memory=MemorySettings(keep_markers=False))
+    server.script(Reply.text(f"Noted. {TABS}"), Reply.text(TABS.replace("indent", "x")), Reply.text("end"))
+    async with engine(tmp_path, server, settings=settings) as run:
+        for words in ("one", "two", "three"):
+            await run.say(words)
+        sent = [m["content"][0]["text"] for m in server.requests[-1]["messages"] if m["role"] == "assistant"]
+        assert sent == ["Noted.", "[proposed something to remember]"]
+        assert TABS in str(run.context.record(run.all(ReplyEnded)[0].record).body)
+        assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
+
+
+async def test_two_sessions_at_once_propose_and_decide(tmp_path: Path, server: ScriptedServer) -> None:
+    def answer(body: dict[str, Any]) -> Reply:
+        name = body["messages"][-1]["content"][0]["text"]
+        return Reply.text(f'<memory scope="user" key="{name}">x {name}</memory>')
+
+    server.always(answer)
+    async with engine(tmp_path, server) as first, engine(tmp_path, server) as second:
+
+        async def work(run: Run, name: str) -> None:
+            for number in range(6):
+                await run.say(f"{name}{number}")
+                await run.session.perform("accept", run.all(MemoryProposed)[-1].id)
+
+        await asyncio.gather(work(first, "a"), work(second, "b"))
+        assert sorted(m.key for m in stored() if m.status == "accepted") == sorted(
+            f"{name}{number}" for name in "ab" for number in range(6)
+        )
+        assert not [n for n in (*first.all(Notice), *second.all(Notice)) if n.level != "info"]
+
+
+# --- travel ----------------------------------------------------------------------------------------------------------
+
+
+def statuses() -> dict[str, str]:
+    return {memory.key: memory.status for memory in stored()}
+
+
+async def talked(run: Run, server: ScriptedServer, *keys: str) -> None:
+    server.script(*(Reply.text(f'<memory scope="user" key="{key}">about {key}</memory>') for key in keys))
+    for key in keys:
+        await run.say(f"say {key}")
+
+
+async def test_what_came_from_an_undone_turn_is_set_aside_and_returns_with_it(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        await talked(run, server, "a", "b", "c")
+        await run.session.perform("accept", "b")
+        turns = run.session.timeline.turns()
+        await run.session.perform("revert", str(turns[1].id))
+        assert statuses() == {"a": "proposed", "b": "suspended", "c": "suspended"}
+        server.script(Reply.text("yes"))
+        await run.session.perform("undo")
+        assert statuses() == {"a": "proposed", "b": "accepted", "c": "proposed"}
+        await run.session.perform("redo")
+        assert statuses() == {"a": "proposed", "b": "suspended", "c": "suspended"}
+        await run.say("what do you know?")
+        assert "about b" not in str(server.requests[-1])
+        assert [e.what for e in run.all(MemoryChanged) if e.what in ("suspended", "resumed")] == [
+            *["suspended"] * 2, *["resumed"] * 2, *["suspended"] * 2,
+        ]  # fmt: skip
+
+
+async def test_a_kill_between_the_revert_and_the_store_is_made_up_for_by_the_next_open(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        await talked(run, server, "a", "b")
+        path, turn = run.context.path, run.session.timeline.turns()[1].id
+    context = Context(path)
+    await context.restore()
+    await context.revert_to(turn)
+    await context.close()
+    assert statuses() == {"a": "proposed", "b": "proposed"}
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert statuses() == {"a": "proposed", "b": "suspended"}
+        await run.session.perform("undo")
+        assert statuses() == {"a": "proposed", "b": "proposed"}
+
+
+async def test_what_was_cleared_away_stays_remembered(tmp_path: Path, server: ScriptedServer) -> None:
+    async with engine(tmp_path, server) as run:
+        await talked(run, server, "a")
+        await run.session.perform("clear")
+        assert statuses() == {"a": "proposed"}
+        await talked(run, server, "b", "c")
+        await run.session.perform("revert", str(run.session.timeline.turns()[-1].id))
+        assert statuses() == {"a": "proposed", "b": "proposed", "c": "suspended"}
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert statuses() == {"a": "proposed", "b": "proposed", "c": "suspended"}
