@@ -405,6 +405,17 @@ async def test_the_caret_begins_on_the_screen() -> None:
         assert host.transcript.scroll_y == 0
 
 
+async def test_a_caret_that_was_scrolled_away_begins_anew_on_the_screen() -> None:
+    async with running(60, 10, glyphs=ASCII) as host:
+        await shows(host, *turns(30))
+        host.transcript.focus()
+        await host.press("home", "right", "end")
+        shown = host.rows
+        await host.press("shift+up")
+        assert host.rows == shown
+        assert await host.transcript.selected_text() in host.text.strip()
+
+
 async def test_a_mouse_released_elsewhere_ends_the_drag() -> None:
     async with running(60, 20, glyphs=ASCII) as host:
         await shows(host, answer("one two three"))

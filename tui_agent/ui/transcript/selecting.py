@@ -360,7 +360,7 @@ class Selecting(Sheet):
     def action_caret(self, step: Step, by: int, select: bool = False) -> None:
         """Move the caret; `select`: and select what it goes over."""
         caret = self._caret
-        if caret is None:
+        if caret is None or (self._chosen is None and not self._sees(caret)):
             caret = self._caret = self._first_caret(by if select else 1)
             if caret is None or not select:
                 self._show_caret()
@@ -373,6 +373,10 @@ class Selecting(Sheet):
         if select:
             self._select(self._anchor, self._places.caret_point(caret))
         self._show_caret()
+
+    def _sees(self, caret: Caret) -> bool:
+        """Is the caret on the screen, or was it scrolled away?"""
+        return self._places.locate(caret) in self._spots()
 
     def _first_caret(self, by: int) -> Caret | None:
         """Where the caret is put first: at the beginning (1) or the end (-1) of what is seen of a block."""
