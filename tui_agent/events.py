@@ -453,7 +453,8 @@ class CompactionSkipped(Event, frozen=True):
     """A compaction that was due or wanted was not made. `reason` is one of the words below, `detail` says it in full.
 
     off (settings), held (after an undo), short (too little to gain), floor (prompt and tools alone are too large),
-    no_progress, hook (it said no), cancelled, superseded (the history was changed meanwhile), declined (at the review).
+    kept (what stays word for word is), no_progress, hook (it said no), cancelled, superseded (the history was changed
+    meanwhile), declined (at the review).
     """
 
     trigger: Trigger

@@ -18,6 +18,7 @@ from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.hooks import Hooks
 from tui_agent.compaction.micro import Micro
 from tui_agent.compaction.model import Asking
+from tui_agent.compaction.outlook import Outlook, outlook
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.relief import Relief
 from tui_agent.context import ContextError

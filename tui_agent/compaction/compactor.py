@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from tui_agent.compaction.ahead import Ahead
 from tui_agent.compaction.consent import Consent
 from tui_agent.compaction.making import Made, Skipped, Wanted, look, made, renewed, summary_body
+from tui_agent.compaction.outlook import outlook
 from tui_agent.compaction.retention import Contract
 from tui_agent.compaction.strategy import CompactionFailed
 from tui_agent.context import ContextError
@@ -177,7 +178,12 @@ class Compactor:
 
     async def _summarised(self, found: Look, name: str, model: Model) -> Made:
         strategy = await asyncio.to_thread(self._around.strategy, name)
-        return await made(found, strategy, model)
+        try:
+            return await made(found, strategy, model)
+        except CompactionFailed as error:
+            if not found.burden:
+                raise
+            raise CompactionFailed(f"{error}. Besides, {found.burden}", ways=error.ways) from error
 
     async def _shorten(self, found: Look) -> None:
         """Nothing can go, so results that are too large are cut.
@@ -186,15 +192,16 @@ class Compactor:
             Skipped: always: no summary is made.
         """
         cut = found.retained.cut
-        if not cut:
-            raise Skipped("short", "there is too little to gain: what is there stays word for word anyway")
         async with self._gate:
             record = await self._context.elide(cut, by="auto", reason="budget")
         after = self._context.weigh().total
         items = tuple("a long result, cut to its head and tail" for _ in cut)
         self._emit(MicroCompacted(record.id, items, found.weight.total, after))
         await self._around.settled()
-        raise Skipped("short", "nothing could be summarised; long results were cut to their heads and tails")
+        done = "nothing could be summarised; long results were cut to their heads and tails"
+        if found.burden and after >= found.terms.limit:
+            raise Skipped("kept", f"{done}. Still, {found.burden}")
+        raise Skipped("short", done)
 
     async def _prepared(self) -> Made | None:
         """A summary to have at hand, made without a word; None if there is nothing to gain."""
@@ -259,8 +266,8 @@ class Compactor:
             "replaces": [replaced[0].id, replaced[-1].id],
             "replaced": len(replaced),
             "kept": list(found.look.retained.words()),
-            "newest": found.look.newest,
-            "budget": found.look.budget,
+            "newest": found.look.terms.newest,
+            "budget": found.look.terms.budget,
             "seconds": round(self._clock() - started, 3),
             "input": usage.total - usage.output,
             "output": usage.output,
@@ -305,9 +312,16 @@ class Compactor:
         self._emit(completed)
         for text in (*found.notes, *fresh.words):
             self._emit(Notice(text, "info", "compaction"))
+        if after >= limit:
+            await self._warn(wanted.window or self._around.window())
         hooks = self._around.hooks()
         if hooks.has("post_compact"):
             self._told = self._around.spawn(self._after(hooks, completed), "post_compact hook")
+
+    async def _warn(self, window: int) -> None:
+        """Say why there is still no room, and what follows."""
+        found = await asyncio.to_thread(outlook, self._context, self._around.policy(), window)
+        self._emit(Notice(f"the next request has {found.words}", "warning", "compaction"))
 
     async def until_told(self) -> None:
         """Wait until the hook after the newest compaction has ended."""

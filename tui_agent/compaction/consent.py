@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tui_agent.compaction.making import Skipped
+from tui_agent.compaction.making import ANSWER_TOKENS, Skipped
 from tui_agent.events import Notice, Question
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.events import Emit
 
-_ANSWER_TOKENS = 1024
-"""Room that a request needs for its answer: with less of the window left it cannot be sent."""
 _MAKE, _LEAVE = "summarise without a model", "leave everything as it is"
 
 
@@ -57,7 +55,7 @@ class Consent:
     async def to_fall_back(self, wanted: Wanted, found: Look, error: Exception) -> bool:
         """True if a summary without a model is to be made: the next request cannot be sent otherwise."""
         window = wanted.window or self._around.window()
-        if wanted.trigger != "overflow" and found.weight.total + _ANSWER_TOKENS <= window:
+        if wanted.trigger != "overflow" and found.weight.total + ANSWER_TOKENS <= window:
             return False
         ask = self._around.ask
         if ask is None or self._around.policy().settings.fallback == "extractive":

@@ -6,12 +6,13 @@ Nothing here changes the log. What is made stands for the log up to a byte of it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui_agent.compaction.burden import all_stays, too_high, too_much
 from tui_agent.compaction.handover import handover
 from tui_agent.compaction.ledger import MAX_BYTES, STATE_KEY, Ledger
 from tui_agent.compaction.retention import Retained, retain
@@ -37,6 +38,12 @@ _REQUESTS = 10
 """A person's last requests may stay up to this part of the window (1/10)."""
 _FACTS = 8
 """Tokens of the window for each byte of the ledger, where that is less than it may have: in a window of 8k, 1 KiB."""
+_OVERWEIGHT = 2
+"""A summary with more than so many times the tokens it may have is summarised again, also if nothing else would go."""
+_LEAST_SUMMARY = 400
+"""Tokens that a summary may have, however little room is left beside what stays."""
+ANSWER_TOKENS = 1024
+"""Room that a request needs for its answer: with less of the window left it cannot be sent."""
 _ROOM = 0.7
 """What stays, the summary, prompt and tools may together weigh this part of the size at which a summary is due."""
 
@@ -65,10 +72,40 @@ class Skipped(Exception):
         self.reason = reason
 
 
+class Terms(Struct, frozen=True):
+    """How much is to stay, as `retain` takes it, and the sizes that this comes of, all in tokens but `newest`.
+
+    `floor` is the weight of prompt and tools, `limit` the weight at which a summary is due, `window` the model's.
+    """
+
+    newest: int
+    budget: int
+    room: int
+    utmost: int
+    heavy: int
+    floor: int
+    limit: int
+    window: int
+
+    def chosen(self, context: Context, upto: int, also: Collection[str] = ()) -> Retained:
+        """What stays of the first `upto` bytes of a log. Reads much of it: call it in a thread."""
+        return retain(
+            context,
+            newest=self.newest,
+            budget=self.budget,
+            room=self.room,
+            utmost=self.utmost,
+            heavy=self.heavy,
+            upto=upto,
+            also=also,
+        )
+
+
 class Look(Struct, frozen=True):
     """The log as it was looked at: up to byte `upto`, in generation `generation`.
 
-    `newest`, `budget` and `room` are how much was to stay, `weight` what the next request weighed.
+    `terms` are how much was to stay, `weight` what the next request weighed. `burden` says what weighs where that
+    which stays alone is too much; else it is empty.
     """
 
     upto: int
@@ -77,9 +114,8 @@ class Look(Struct, frozen=True):
     retained: Retained
     ledger: Ledger
     source: Source
-    newest: int
-    budget: int
-    room: int
+    terms: Terms
+    burden: str = ""
 
 
 class Made(Struct, frozen=True):
@@ -106,19 +142,20 @@ def look(
     Raises:
         Skipped: there is nothing to gain.
     """
-    settings, generation, upto, weight = policy.settings, context.generation, context.size, context.weigh()
-    newest = settings.keep_messages if wanted.newest is None else wanted.newest
-    budget = min(settings.keep_requests, window // _REQUESTS) if wanted.budget is None else wanted.budget
-    floor = context.system_tokens.count + context.tools_tokens.count
-    most = max(1, int(settings.summary_ratio * window))
-    limit = policy.limit(window)
+    keys, generation, upto, weight = policy.settings, context.generation, context.size, context.weigh()
+    most = policy.summary_most(window)
+    terms = _terms(context, wanted, policy, most=most, window=window, total=weight.total)
+    floor, limit = terms.floor, terms.limit
     if floor >= limit and wanted.trigger in _UNASKED:
         raise Skipped("floor", too_high(floor, limit))
-    # who asks for one gets it, however early settings want it
-    room = max(0, int(_ROOM * (limit if floor < limit else window)) - floor - most)
-    retained = retain(context, newest=newest, budget=budget, room=room, upto=upto)
+    retained = terms.chosen(context, upto)
     if floor >= limit and not (retained.replaced or retained.cut):
         raise Skipped("floor", too_high(floor, limit))
+    burden = ""
+    if weight.total >= limit and (floor + retained.stays >= limit or not retained.replaced):
+        burden = too_much(context, retained, keys, terms.newest, floor=floor, limit=limit)
+    if not (retained.replaced or retained.cut):
+        raise Skipped("kept", burden) if burden else Skipped("short", all_stays(retained, terms.newest))
     history = [message for message in context.history if _lies_before(context, message, upto)]
     facts = min(MAX_BYTES, window // _FACTS)
     ledger = Ledger.of(_since_ledger(context.records), context.state, most=facts)
@@ -127,7 +164,7 @@ def look(
         kept=retained.kept,
         history=history,
         tokens=retained.tokens,
-        budget=most,
+        budget=min(most, max(_LEAST_SUMMARY, terms.utmost + _LEAST_SUMMARY - retained.stays)),
         system=context.system_blocks,
         tools=context.tools or [],
         thinking=thinking,
@@ -135,15 +172,25 @@ def look(
         pending=[*ledger.pending, *(f"a call of {call.get('name')} is open" for call in open_calls(history))],
         instruction=wanted.instruction,
     )
-    return Look(upto, generation, weight, retained, ledger, source, newest, budget, room)
+    return Look(upto, generation, weight, retained, ledger, source, terms, burden)
 
 
-def too_high(floor: int, limit: int) -> str:
-    """Why no summary helps where prompt and tools alone weigh `floor` tokens, and one is due at `limit`."""
-    return (
-        f"the system prompt and the tools alone weigh about {floor:,} tokens, and compacting is due at {limit:,}: "
-        "no summary makes that less. Use a model with a larger window (/model), fewer tools, or shorter instruction "
-        "files; or let it be due later (compaction.trigger_ratio, compaction.reserved_tokens)"
+def _terms(context: Context, wanted: Wanted, policy: Policy, *, most: int, window: int, total: int) -> Terms:
+    """How much is to stay beside a summary of `most` tokens, where the next request weighs `total`."""
+    keys, limit = policy.settings, policy.limit(window)
+    floor = context.system_tokens.count + context.tools_tokens.count
+    # who asks for one gets it, however early settings want it
+    room = max(0, int(_ROOM * (limit if floor < limit else window)) - floor - most)
+    is_stuck = total + ANSWER_TOKENS > window
+    return Terms(
+        newest=keys.keep_messages if wanted.newest is None else wanted.newest,
+        budget=min(keys.keep_requests, window // _REQUESTS) if wanted.budget is None else wanted.budget,
+        room=room,
+        utmost=max(0, window - ANSWER_TOKENS - floor - _LEAST_SUMMARY),
+        heavy=_OVERWEIGHT * (_LEAST_SUMMARY if is_stuck else most),
+        floor=floor,
+        limit=limit,
+        window=window,
     )
 
 
@@ -158,14 +205,7 @@ def renewed(context: Context, found: Look) -> Look:
         return found
     seen = {message.id for message in found.source.history}
     back = {m.id for m in context.history if m.id not in seen and _lies_before(context, m, found.upto)}
-    retained = retain(
-        context,
-        newest=found.newest,
-        budget=found.budget,
-        room=found.room,
-        upto=found.upto,
-        also=back.union(found.retained.preserved),
-    )
+    retained = found.terms.chosen(context, found.upto, back.union(found.retained.preserved))
     if not retained.replaced:
         raise Skipped("short", "what would have gone was pinned meanwhile")
     dropped = [message for message in found.retained.kept if message.id not in retained.reasons]

@@ -51,6 +51,10 @@ class Policy:
         """The least weight at which a summary may be prepared, before it is due."""
         return _at_least(self.settings.ahead_ratio, self.limit(window))
 
+    def summary_most(self, window: int) -> int:
+        """The most that a summary may have."""
+        return max(1, int(self.settings.summary_ratio * window))
+
     def micro_limit(self, window: int) -> int:
         """The weight above which old results are elided."""
         return int(self.settings.micro_ratio * window)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-from tui_agent.compaction.making import Wanted, too_high
+from tui_agent.compaction.burden import too_high
+from tui_agent.compaction.making import Wanted
 from tui_agent.events import CompactionHeld, CompactionSkipped
 
 if TYPE_CHECKING:

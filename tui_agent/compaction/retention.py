@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from tui_agent.compaction.handover import summary_of
 from tui_agent.context.encoding import encode
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text
@@ -35,17 +36,17 @@ Reason = Literal["newest", "request", "pinned", "fixed", "exchange", "before"]
 _NO_SUBSTANCE = frozenset({"summary", "injection", "checkpoint", "repair"})
 """Origins of messages that alone are not worth a summary: they are summed up already, or told again."""
 _PAIRED = ("tool_use", "tool_result")
-_LEAST_CHARACTERS = 2_000
-"""A result that has to be cut keeps at least so much of its head and tail."""
+_LEAST_CHARACTERS, _UTMOST_CHARACTERS = 2_000, 200
+"""A result that has to be cut keeps at least so much of its head and tail; the latter where nothing fits otherwise."""
 _SHOWN_CHARACTERS = 60
 
 
 class Retained(Struct, frozen=True):
     """What goes and what stays of a history, each in order. Without `replaced` there is nothing to compact.
 
-    `reasons` says why each message of `kept` stays, by id. `tokens` is the weight of what is replaced. `cut` are items
-    of an elision that make results fit which are too large to stay whole. `upto` is how many bytes of the log were
-    looked at; None: all.
+    `reasons` says why each message of `kept` stays, by id. `tokens` is the weight of what is replaced, `stays` that of
+    what stays, as it will be. `cut` are items of an elision that make results fit which are too large to stay whole.
+    `upto` is how many bytes of the log were looked at; None: all.
     """
 
     replaced: tuple[Message, ...]
@@ -54,6 +55,7 @@ class Retained(Struct, frozen=True):
     tokens: Tokens
     cut: tuple[Mapping[str, Any], ...] = ()
     upto: int | None = None
+    stays: int = 0
 
     @property
     def preserved(self) -> tuple[str, ...]:
@@ -82,6 +84,8 @@ def retain(
     newest: int = NEWEST,
     budget: int = BUDGET,
     room: int | None = None,
+    utmost: int | None = None,
+    heavy: int | None = None,
     upto: int | None = None,
     also: Collection[str] = (),
 ) -> Retained:
@@ -95,17 +99,20 @@ def retain(
         newest: how many messages of a person and the model stay at the end (results and reminders do not count).
         budget: tokens that a person's requests may have together.
         room: tokens that what stays may have together; beyond that, results are cut, the largest first.
+        utmost: tokens beyond which nothing could be sent any more: then results are cut to next to nothing.
+        heavy: tokens of a summary from which on it goes although nothing else would: it is summarised again.
         upto: bytes of the log to look at; by default all.
         also: ids of messages that stay in any case.
     """
     messages = list(_before(context, upto))
-    chosen = _choose(context, messages, newest, budget, also)
+    burdens = _heavy(context, messages, heavy)
+    chosen = _choose(context, messages, newest, budget, also, burdens)
     replaced = tuple(message for at, message in enumerate(messages) if at not in chosen)
-    if all(message.origin in _NO_SUBSTANCE for message in replaced):
+    if all(message.origin in _NO_SUBSTANCE for message in replaced) and burdens <= chosen.keys():
         chosen, replaced = {at: chosen.get(at, "newest") for at in range(len(messages))}, ()
     kept = tuple(messages[at] for at in sorted(chosen))
     reasons = {messages[at].id: chosen[at] for at in sorted(chosen)}
-    cut = _cut(context, kept, reasons, room)
+    cut, stays = _cut(context, kept, reasons, room, utmost)
     return Retained(
         replaced=replaced,
         kept=kept,
@@ -113,6 +120,7 @@ def retain(
         tokens=sum((context.tokens(message.id) for message in replaced), Tokens(0, "exact")),
         cut=cut,
         upto=upto,
+        stays=stays,
     )
 
 
@@ -127,11 +135,16 @@ def _before(context: Context, upto: int | None) -> Iterator[Message]:
 
 
 def _choose(
-    context: Context, messages: Sequence[Message], newest: int, budget: int, also: Collection[str]
+    context: Context,
+    messages: Sequence[Message],
+    newest: int,
+    budget: int,
+    also: Collection[str],
+    burdens: set[int],
 ) -> dict[int, Reason]:
-    """Why each message that stays does, by its place."""
+    """Why each message that stays does, by its place; `burdens` are those of summaries that are too heavy."""
     start = _tail(messages, newest)
-    reasons: dict[int, Reason] = dict.fromkeys(range(start, len(messages)), "newest")
+    reasons: dict[int, Reason] = {at: "newest" for at in range(start, len(messages)) if at not in burdens}
     for at in _requests(context, messages, budget):
         reasons.setdefault(at, "request")
     for at, message in enumerate(messages):
@@ -144,6 +157,15 @@ def _choose(
             reasons.setdefault(at, "before")
     _complete(messages, reasons)
     return reasons
+
+
+def _heavy(context: Context, messages: Sequence[Message], heavy: int | None) -> set[int]:
+    """The places of summaries so heavy that they are worth another one."""
+    if heavy is None:
+        return set()
+    count = Estimator(context.model, factor=context.factor).count
+    summaries = ((at, summary_of(m.text)) for at, m in enumerate(messages) if m.origin == "summary")
+    return {at for at, text in summaries if count(text) > heavy}
 
 
 def _tail(messages: Sequence[Message], newest: int) -> int:
@@ -189,27 +211,35 @@ def _is_paired(message: Message) -> bool:
 
 
 def _cut(
-    context: Context, kept: Sequence[Message], reasons: Mapping[str, Reason], room: int | None
-) -> tuple[Mapping[str, Any], ...]:
-    """Items that shorten results, the largest first, until what stays fits the room."""
-    if room is None:
-        return ()
-    count = Estimator(context.model).count
-    over = sum(context.tokens(message.id).count for message in kept) - room
-    items = []
-    for weight, message, place in _results(kept, reasons, count):
-        if over <= 0:
-            break
-        block = message.content[place]
-        text = result_text(block)
-        limit = max(_LEAST_CHARACTERS, len(text) * max(weight - over, 0) // max(weight, 1))
-        short = shorten(text, limit)
-        saved = weight - count({**block, "content": short})
-        if saved > 0:
-            over -= saved
-            at = _place(context, message, block)
-            items.append({"record": message.id, "block": at, "as": short})
-    return tuple(items)
+    context: Context,
+    kept: Sequence[Message],
+    reasons: Mapping[str, Reason],
+    room: int | None,
+    utmost: int | None,
+) -> tuple[tuple[Mapping[str, Any], ...], int]:
+    """Items that shorten results, the largest first, until what stays fits; and what stays weighs then."""
+    stays = sum(context.tokens(message.id).count for message in kept)
+    count = Estimator(context.model, factor=context.factor).count
+    items: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for most, least in ((room, _LEAST_CHARACTERS), (utmost, _UTMOST_CHARACTERS)):
+        if most is None or stays <= most:
+            continue
+        stays = sum(context.tokens(message.id).count for message in kept)
+        items.clear()
+        for weight, message, place in _results(kept, reasons, count):
+            over = stays - most
+            if over <= 0:
+                break
+            block = message.content[place]
+            text = result_text(block)
+            limit = max(least, len(text) * max(weight - over, 0) // max(weight, 1))
+            short = shorten(text, limit)
+            saved = weight - count({**block, "content": short})
+            if saved > 0:
+                stays -= saved
+                at = _place(context, message, block)
+                items[message.id, at] = {"record": message.id, "block": at, "as": short}
+    return tuple(items.values()), stays
 
 
 def _results(

@@ -18,7 +18,7 @@ Level = Literal["info", "warning", "error"]
 Fact = tuple[str, Level]
 """What is said, and how grave it is."""
 
-_SAID = 400
+_SAID = 600
 """Characters of a reason, a doubt or an instruction that are told."""
 _BEGAN: Mapping[events.Trigger, str] = {
     "auto": "because the window filled up",
@@ -40,6 +40,11 @@ _SKIPPED: Mapping[str, tuple[str, Level, Sequence[str]]] = {
         "the system prompt and the tools alone take up the window",
         "warning",
         (_MODEL, "change when it is due (/settings)"),
+    ),
+    "kept": (
+        "what stays word for word takes up the window",
+        "warning",
+        (_LARGEST, "change how much stays (/settings)", _MODEL, _CLEAR),
     ),
     "no_progress": ("the last ones freed next to nothing", "warning", (_LARGEST, _MODEL, _CLEAR)),
     "hook": ("the hook said no", "warning", ("change or remove the hook (/settings)",)),

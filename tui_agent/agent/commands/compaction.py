@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tui_agent.agent.commands.travel import arrived
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.compaction.editing import edit
 from tui_agent.compaction.handover import summary_of
-from tui_agent.compaction.making import Wanted, edited_body, newest_summary
-from tui_agent.events import CompactionCompleted, Rotated
+from tui_agent.compaction.making import Wanted, newest_summary
+from tui_agent.compaction.policy import Policy
+from tui_agent.events import Rotated
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
@@ -69,7 +71,9 @@ async def summary(session: Session, *text: str) -> Outcome:
         raise CommandError("there is no summary: nothing was compacted")
     words = " ".join(text).strip()
     if not words:
-        return Outcome(summary_of(found.text), {"record": found.id, "text": summary_of(found.text)})
+        most = Policy(session.shrinking.keys).summary_most(session.window)
+        said = summary_of(found.text)
+        return Outcome(said, {"record": found.id, "text": said, "most": most})
     if session.read_only:
         raise CommandError(session.read_only)
     async with session.between_turns():
@@ -77,40 +81,16 @@ async def summary(session: Session, *text: str) -> Outcome:
 
 
 async def _edit(session: Session, words: str) -> Outcome:
-    context = session.context
-    found = newest_summary(context)
-    if found is None:
-        raise CommandError("there is no summary any more")
-    before = context.weigh().total
-    heads = [head for head in context.heads if head.op == "compaction"]
-    figures: dict[str, Any] = {"replaces": [found.id, found.id]}
-    if heads:
-        figures = {key: heads[-1].figures[key] for key in _CARRIED if key in heads[-1].figures}
-    body = edited_body(context, words)
-    backup = await context.edit_message(found.id, body, figures={**figures, "summary": body["id"]})
+    try:
+        edited = await edit(session.context, words)
+    except LookupError as error:
+        raise CommandError(str(error)) from error
     await session.shrinking.prune()
-    session.emit(Rotated("edit", backup.name, len(context.records)))
-    session.emit(
-        CompactionCompleted(
-            trigger="manual",
-            strategy=str(figures.get("strategy", "")),
-            before=before,
-            after=context.weigh().total,
-            seconds=0.0,
-            backup=backup.name,
-            summary=body["id"],
-            text=words,
-            replaced=int(figures.get("replaced", 0)),
-            kept=tuple(figures.get("kept", ())),
-            lost=int(backup.figures.get("dropped", 0)),
-            edited=True,
-        )
-    )
-    return Outcome("the summary is replaced (/undo brings the old one back)", {"backup": backup.name})
-
-
-_CARRIED = ("trigger", "strategy", "replaces", "replaced", "kept", "newest", "budget", "instruction")
-"""Figures of a compaction that an edit of its summary keeps."""
+    session.emit(Rotated("edit", edited.backup, len(session.context.records)))
+    session.emit(edited)
+    found = await session.shrinking.outlook()
+    text = f"the summary is replaced (/undo brings the old one back). Now {found.words}"
+    return Outcome(text, {"backup": edited.backup, "tokens": edited.after, "fits": found.fits})
 
 
 def _newest_compaction(session: Session) -> Head:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tui_agent.agent.commands.travel import arrived
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.compaction import picked
-from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
@@ -85,7 +84,9 @@ async def undo(session: Session, *later: str) -> Outcome:
     since = _said_since(session)
     if later:
         done = await arrived(session, await session.timeline.take_back(), _taken_back(since))
-        return Outcome(f"{done.text}. {_fits(session)}", {**done.data, "later": since})
+        found = await session.shrinking.outlook()
+        data = {**done.data, "later": since, "tokens": session.context.weigh().total, "fits": found.fits}
+        return Outcome(f"{done.text}. Now {found.words}", data)
     what = "the last change of history is undone"
     change = session.context.change
     if since:
@@ -113,14 +114,6 @@ def _messages(count: int) -> str:
 def _taken_back(since: int) -> str:
     kept = f", with the {_messages(since)} since behind it" if since else ""
     return f"the history before the compaction is back{kept}"
-
-
-def _fits(session: Session) -> str:
-    total, window = session.context.weigh().total, session.window
-    fits = (
-        "fits" if total + MIN_OUTPUT_TOKENS <= window else "does not fit: compact or go back before you go on"
-    )
-    return f"About {total:,} of {window:,} tokens: it {fits}"
 
 
 async def redo(session: Session) -> Outcome:
