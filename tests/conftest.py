@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,18 @@ settings.register_profile("slow", parent=settings.get_profile("ci"), max_example
 settings.load_profile("ci")
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names for homes, counted here: pytest looks through all that there are for the next number."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh TUI_AGENT_HOME; variables that hold keys are taken away."""
-    place = tmp_path_factory.mktemp("home")
+    place = next(homes)
+    place.mkdir()
     monkeypatch.setenv("TUI_AGENT_HOME", str(place))
     monkeypatch.setenv("HOME", str(place))
     for name in tuple(os.environ):

@@ -1,13 +1,37 @@
-"""Times of the cards' focus rule, so that no test waits for a clock."""
+"""Times of the cards' focus rule, so that no test waits for a clock; style sheets, so that one parse serves all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 from tui_agent.ui.cards import arming
 from tui_agent.ui.chat import screen
 
 NEVER = 3600.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parsed_once() -> Iterator[None]:
+    """Each app has Textual keep what it parsed; here the next app finds it too, if its variables are the same."""
+    parse = Stylesheet._parse_rules
+    kept: dict[tuple[Any, ...], list[RuleSet]] = {}
+
+    def parsed(
+        sheet: Stylesheet, css: str, read_from: tuple[str, str], *rest: Any, **more: Any
+    ) -> list[RuleSet]:
+        key = (css, read_from, rest, tuple(more.items()), tuple(sheet._variables.items()))
+        if key not in kept:
+            kept[key] = parse(sheet, css, read_from, *rest, **more)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parsed)
+        yield
 
 
 @pytest.fixture
