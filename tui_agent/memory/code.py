@@ -26,6 +26,8 @@ _DEEPEST = 64
 _QUOTE = 0
 """A block quote among the containers; a list item is the number of columns that its lines are indented by."""
 
+_INDENT = 2048
+"""Characters of a line in which all its containers fit; how far it is indented beyond that makes no difference."""
 _BLANK = " \t"
 _PLAIN = re.compile(r"[ \t]*[^\s`~#>\-+*_=\d\\]")
 """A line that begins like this opens nothing."""
@@ -97,7 +99,7 @@ class Code:
         """That `<`, and what came with it, is not in the text: a line that was empty until there still is."""
         if self._alone and self._saved is not None:
             self._restore(self._saved)
-            self._head, self._blank, self._opening = [self._saved[0]], True, ""
+            self._head, self._blank, self._opening = [self._saved[0][:_INDENT]], True, ""
             self._alone = False
 
     def decide(self, trial: Trial) -> None:

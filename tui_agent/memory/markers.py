@@ -143,11 +143,8 @@ class MarkerParser:
         until = found.start() if found else len(self._held)
         if found is None or until > at:
             return self._show(at, until)
-        if not found["whole"]:
-            if not final:
-                return None
-            if not found[0].lower().endswith("memory"):
-                return self._show(at, found.end())
+        if not _is_name(found, final=final):
+            return self._show(at, found.end()) if final else None
         state = self._state(at, final=final)
         if state == "code":
             return self._show(at, found.end())
@@ -173,9 +170,10 @@ class MarkerParser:
     def _decided(self, trial: Trial, at: int, *, final: bool) -> bool:
         """Read ahead, until it is known whether there is inline code."""
         while not trial.fate:
-            piece = self._held[at + self._tried : at + min(self._tried + _STEP, _FAR)]
-            self._tried += len(piece)
-            if piece:
+            start, limit = at + self._tried, at + min(self._tried + _STEP, _FAR)
+            line = self._held.find("\n", start, limit) + 1
+            if piece := self._held[start : line or limit]:
+                self._tried += len(piece)
                 trial.feed(piece)
             elif final or self._tried == _FAR:
                 trial.end()
@@ -188,8 +186,10 @@ class MarkerParser:
         if tag is None:
             return None
         given_back = self._base + at < self._given_back
-        if tag.kind == "prose" or (given_back and self._given_loose and tag.loose):
-            self._owed += given_back
+        if tag.kind == "prose":
+            return self._show(at, tag.end)
+        if given_back and self._given_loose and tag.loose:
+            self._owed += 1
             return self._show(at, tag.end)
         if tag.kind == "closing":
             if not self._owed:
@@ -226,7 +226,7 @@ class MarkerParser:
             if marker.size > limit:
                 why = f"its text is longer than {LARGEST_BODY:,} bytes"
                 return self._give_up(marker, at, at + marker.body + limit, why)
-            if found is None or not found["whole"]:
+            if found is None or not _is_name(found, final=final):
                 if not final:
                     return None
                 return self._give_up(marker, at, len(self._held), "it is not closed")
@@ -272,6 +272,11 @@ class MarkerParser:
         self._malformed(why, at, at + marker.body)
         self._code.skip()
         return at + marker.body
+
+
+def _is_name(found: re.Match[str], *, final: bool) -> bool:
+    """True if it is the whole name of a tag."""
+    return bool(found["whole"]) or (final and found[0].lower().endswith("memory"))
 
 
 def clean(text: str) -> str:
