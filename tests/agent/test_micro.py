@@ -13,7 +13,7 @@ from tests.support.engine import Run, engine, reread, scripted_settings
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import events
 from tui_agent.agent.replies import requests
-from tui_agent.settings.schema import Compaction, OwnCompaction, Settings
+from tui_agent.settings.schema import Compaction, Hooks, OwnCompaction, Settings
 
 WINDOW = 40_000
 FILE = "".join(f"line {number} of the file that is read again and again\n" for number in range(60))
@@ -72,6 +72,21 @@ async def test_after_a_restart_the_count_is_the_same_and_nothing_is_elided_again
             assert run.all(events.Weighed)[-1].total == total
             await read_often(run, server, tmp_path, 1)
             assert run.all(events.MicroCompacted) == []
+
+
+async def test_what_a_summary_could_not_free_is_shortened_at_the_next_step(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        no = replace(settings(server, strategy="summary"), hooks=Hooks(pre_compact="exit 2"))
+        async with engine(tmp_path, server, settings=no) as run:
+            server.script(Reply.text("I see."))
+            await run.say("these words stay, whatever becomes of the rest. " * 1_500)
+            await read_often(run, server, tmp_path, 9, "b.py")
+            skipped = run.all(events.CompactionSkipped)
+            assert skipped and skipped[0].reason == "hook"
+            last = run.all(events.MicroCompacted)[-1]
+            assert run.heard.index(last) > run.heard.index(skipped[0])
+            assert last.before >= 0.75 * WINDOW and last.after > 0.5 * WINDOW, "it could not spare a summary"
+            await check(run.context)
 
 
 async def test_a_profile_says_for_itself_when(tmp_path: Path) -> None:

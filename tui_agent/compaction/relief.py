@@ -91,7 +91,8 @@ class Relief:
         if self.held:
             return self._leave(due, "held", "you took a compaction back: /compact compacts again")
         why = self._why_no_summary(self._floor(), policy.limit(window))
-        freed = await self._micro.relieve(total, window, alone=why is not None)
+        alone = why is not None or self._is_tried(total)
+        freed = await self._micro.relieve(total, window, alone=alone)
         if freed:
             total = self._context.weigh().total
         if not (self._is_full(total) or self._micro.escalate):
