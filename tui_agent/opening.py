@@ -16,6 +16,7 @@ from tui_agent import paths
 from tui_agent.agent.bus import Bus, Trace
 from tui_agent.context import Context, ContextError, Record
 from tui_agent.events import Appended, Event
+from tui_agent.memory.markers import clean
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
@@ -63,6 +64,7 @@ async def read(
         durability=settings.durability,
         on_append=lambda record: bus.emit(_appended(record)),
     )
+    context.clean = clean
     log = Log(folder, context, bus)
     try:
         await context.restore()

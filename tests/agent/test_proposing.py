@@ -79,6 +79,21 @@ async def test_a_marker_is_never_shown_stays_on_disk_and_waits_for_a_person(
         assert [m.status for m in stored()] == ["accepted"]
 
 
+async def test_what_is_read_back_copied_and_exported_is_clean(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(Reply.text(f"Noted. {TABS}"))
+    async with engine(tmp_path, server) as run:
+        await run.say(f"what does {TABS} do?")
+        await run.session.perform("export", "talk.md")
+        assert "Noted." in (tmp_path / "talk.md").read_text()
+        assert (tmp_path / "talk.md").read_text().count("<memory") == 2  # in its title and in the words
+    async with engine(tmp_path, server, resume="latest") as run:
+        words, answer = run.context.shown
+        assert TABS in words.text and answer.text.strip() == "Noted."
+        await run.session.perform("clear")
+        (backup,) = run.context.backups()
+        assert (await run.context.backup(backup.name)).shown[-1].text.strip() == "Noted."
+
+
 async def test_a_session_memory_holds_at_once_and_is_said(tmp_path: Path, server: ScriptedServer) -> None:
     server.script(Reply.text("<memory>We look at a.py.</memory>Fine."), Reply.text("yes"))
     async with engine(tmp_path, server) as run:

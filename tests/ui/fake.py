@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tui_agent import events as said
-from tui_agent.agent.commands import memory
+from tui_agent.agent.commands import memory, sharing
 from tui_agent.agent.recall import Recall
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.context import Elision
@@ -133,6 +133,10 @@ class FakeContext:
         self._backups: list[Backup] = []
         self._marks: dict[str, dict[str, Any]] = {}
         self._elided: dict[str, list[Elision]] = {}
+
+    @property
+    def shown(self) -> list[Message]:
+        return self.history
 
     @property
     def n_checkpoints(self) -> int:
@@ -578,4 +582,5 @@ def commands() -> Commands:
     ):
         made.add(Command(name, perform, argument))
     memory.add_to(made)
+    sharing.add_to(made)
     return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,9 @@ _NOTHING: Mapping[int | None, str | None] = MappingProxyType({})
 class Shown(ABC):
     """What one state of a log shows."""
 
+    clean: Callable[[str], str] | None = None
+    """Takes out of the text of answers what is not for a person's eyes."""
+
     @property
     @abstractmethod
     def _log(self) -> Projection: ...
@@ -41,6 +44,11 @@ class Shown(ABC):
         A lazy sequence that shows the log of now, also later. Blocks are not to be changed.
         """
         return views.history(self._log)
+
+    @property
+    def shown(self) -> Sequence[Message]:
+        """The same messages as a person is shown them."""
+        return views.history(self._log, self.clean)
 
     @property
     def records(self) -> Sequence[Record]:
@@ -206,8 +214,9 @@ class Shown(ABC):
 class Past(Shown):
     """A log as it stood at some point, to see what was sent then."""
 
-    def __init__(self, log: Projection) -> None:
+    def __init__(self, log: Projection, clean: Callable[[str], str] | None = None) -> None:
         self._then = log
+        self.clean = clean
 
     @property
     def _log(self) -> Projection:
@@ -230,7 +239,7 @@ class Reading(Shown):
         Raises:
             ValueError: there is no such record.
         """
-        return Past(self._log.prefix(self._index(record)))
+        return Past(self._log.prefix(self._index(record)), self.clean)
 
     @property
     def generation(self) -> int:
@@ -354,7 +363,7 @@ class Reading(Shown):
             NoSuchBackup: there is none of that name, or it is no longer kept.
         """
         file = kept.find_backup(self.path, name)
-        return Past(await self._writer.look(lambda: Projection.load(Source(file))))
+        return Past(await self._writer.look(lambda: Projection.load(Source(file))), self.clean)
 
     async def preview(self, which: int | str) -> Sequence[Message]:
         """The history as it would be after `revert_to` (a checkpoint's id or uid) or `restore_backup` (a name).

@@ -111,14 +111,25 @@ class Messages(View[Message]):
         )
 
 
-def history(projection: Projection) -> Messages:
-    """The messages in order, elisions applied, without those that have nothing left."""
+def history(projection: Projection, clean: Callable[[str], str] | None = None) -> Messages:
+    """The messages in order, elisions applied, without those that have nothing left.
+
+    `clean` is put to the text of answers.
+    """
     elided = projection.elisions.in_force
 
     def message(index: int) -> Message:
-        return message_at(projection, index, projection.content(index, elided.get(index, ())))
+        content = projection.content(index, elided.get(index, ()))
+        if clean is not None and projection.role(index) == "assistant":
+            content = [_cleaned(block, clean) for block in content]
+        return message_at(projection, index, content)
 
     return Messages(projection, _First(projection.visible, len(projection.visible)), message)
+
+
+def _cleaned(block: dict[str, Any], clean: Callable[[str], str]) -> dict[str, Any]:
+    text = block.get("text") if block.get("type") == "text" else None
+    return {**block, "text": clean(text)} if isinstance(text, str) else block
 
 
 def message_at(projection: Projection, index: int, content: Sequence[dict[str, Any]]) -> Message:

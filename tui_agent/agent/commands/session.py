@@ -122,7 +122,7 @@ async def export(session: Session, *file: str) -> Outcome:
     name = " ".join(file) or f"{session.id}.md"
     path = Path(name).expanduser()
     path = path if path.is_absolute() else session.workspace / path
-    text = session.redact(_markdown(session.title or "Conversation", session.context.history))
+    text = session.redact(_markdown(session.title or "Conversation", session.context.shown))
     import aiofiles  # not needed to open a session
 
     try:

@@ -113,7 +113,7 @@ class Copying(Asking):
         self.notify(await clip(self.app, text), markup=False, timeout=SAID_S)
 
     def _copy_answer(self) -> None:
-        history = self.session.context.history if self.session is not None else ()
+        history = self.session.context.shown if self.session is not None else ()
         for index in range(len(history) - 1, -1, -1):
             message = history[index]
             if message.role == "assistant" and message.text.strip():

@@ -116,7 +116,7 @@ class Finding(Places):
     def find_more(self) -> None:
         """The log has grown."""
         if self.search is not None and self.session is not None:
-            self.search.grow(self.session.context.history)
+            self.search.grow(self.session.context.shown)
             self._look_on()
 
     def _top(self) -> int:
@@ -129,7 +129,7 @@ class Finding(Places):
         from tui_agent.ui.transcript.search import Search  # not needed before the first frame
 
         assert self.session is not None
-        self.search, self._hit = Search(words, self.session.context.history, self._from), None
+        self.search, self._hit = Search(words, self.session.context.shown, self._from), None
         self._hidden = self._wrapped = False
         self.transcript.mark(self.search.pattern, len(words))
         self._tell_found()
@@ -246,7 +246,7 @@ class Finding(Places):
             return
         # without a name: nothing of it is left, however this program ends
         with TemporaryFile("w+", encoding="utf-8") as text:
-            await asyncio.to_thread(write, self.session.context.history, text)
+            await asyncio.to_thread(write, self.session.context.shown, text)
             code = await run_outside(self.app, argv, stdin=text)
         if code:
             self.say(f"{argv[0]} ended with {code}", "warning")

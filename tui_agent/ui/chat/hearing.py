@@ -37,7 +37,7 @@ class Hearing:
             screen.transcript.feed(event)
         if isinstance(event, said.StepStarted | said.TurnEnded) and screen.session is not None:
             context = screen.session.context
-            screen.transcript.grow(context.history, context.checkpoints())
+            screen.transcript.grow(context.shown, context.checkpoints())
         doing = _DOING.get(type(event))
         if doing is not None:
             screen.status.begin(doing, streams=doing in _STREAMS)

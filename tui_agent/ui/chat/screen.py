@@ -128,7 +128,7 @@ class ChatScreen(Writing, Keyed):
 
     def preview(self, context: Context) -> None:
         """Show the history of a log whose session is still being opened."""
-        self.transcript.load(context.history, context.checkpoints(), summary=self.results.entry_of(context))
+        self.transcript.load(context.shown, context.checkpoints(), summary=self.results.entry_of(context))
         self._previewed = (context, context.generation, len(context.history))
 
     async def attach(self, session: Session) -> None:
@@ -186,7 +186,7 @@ class ChatScreen(Writing, Keyed):
         previewed, self._previewed = self._previewed, None
         if previewed != (context, context.generation, len(context.history)):
             notes = () if len(context.history) else self._first_words(self.session)
-            history, points = context.history, context.checkpoints()
+            history, points = context.shown, context.checkpoints()
             summary = self.results.entry_of(context)
             self.transcript.load(history, points, notes=notes, summary=summary, hold=hold)
         self.find_again()

@@ -224,7 +224,7 @@ class Backups(Tab):
         if backup.tokens is not None:
             facts.append(f"{words.tokens(backup.tokens)} tokens")
         past = await self.context.backup(backup.name)
-        opened.preview.load(past.history, past.checkpoints())
+        opened.preview.load(past.shown, past.checkpoints())
         self._tell(opened, backup, facts)
         if past.damage:
             count = len(past.damage)

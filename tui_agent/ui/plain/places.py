@@ -61,7 +61,7 @@ async def history(talk: Talk, count: str = "") -> Said:
     """Read the last messages, or the last N"""
     if count and not (count.isascii() and count.isdigit()):
         raise CommandError("usage: /history [N]")
-    messages = talk.session.context.history
+    messages = talk.session.context.shown
     wanted = int(count or _MESSAGES)
     first = max(0, len(messages) - wanted)
     return [
@@ -75,7 +75,7 @@ async def find(talk: Talk, *words_: str) -> Said:
     wanted = " ".join(words_).casefold()
     if not wanted:
         raise CommandError("usage: /find TEXT")
-    messages = talk.session.context.history
+    messages = talk.session.context.shown
     found: list[str] = []
     async for index in words.in_slices(range(len(messages))):
         found += [line for line in told(messages[index]) if wanted in line.casefold()]
@@ -116,7 +116,7 @@ async def copy(talk: Talk) -> Said:
     # a screen's module, which only this command pays for
     from tui_agent.ui.terminal import clipboard_command, copy_with
 
-    messages = talk.session.context.history
+    messages = talk.session.context.shown
     for index in range(len(messages) - 1, -1, -1):
         text = messages[index].text
         if messages[index].role == "assistant" and text.strip():

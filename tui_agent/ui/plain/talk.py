@@ -171,7 +171,7 @@ class Talk:
         )
         self.telling = Telling(self._voice, time.monotonic)
         self.asking = Asking(self._voice, self._answer, time.monotonic)
-        history = session.context.history
+        history = session.context.shown
         self._voice.say(
             f"{session.title or 'a new session'}, in {session.workspace}, {session.model} answers", "session"
         )
