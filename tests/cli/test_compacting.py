@@ -104,3 +104,48 @@ def test_a_prompt_that_does_not_fit_compacts_once_and_counts_what_that_took(
     done = run("-p", "go on", "--continue", "--profile", "scripted", "--output-format", "json")
     assert (done.code, done.data["text"]) == (0, "done")
     assert done.data["usage"] == {"input": 1300, "output": 107, "cache_read": 4000, "cache_write": 0}
+
+
+def window_of(home: Path, tokens: int) -> None:
+    """Settings by which the model that goes on has a window of that size."""
+    (home / "config").mkdir(mode=0o700)
+    (home / "config" / "settings.toml").write_text(f"[profiles.claude]\ncontext_window = {tokens}\n")
+
+
+def test_of_an_undo_it_is_said_what_became_of_the_later_messages_and_whether_it_fits(
+    run: Inside, shop: Path, home: Path
+) -> None:
+    window_of(home, 8000)
+    made = session(shop, *LONG)
+    assert run("context", "compact", "--strategy", "extractive").code == 0
+    said = {"role": "user", "content": "go on", "id": "LATE", "at": "2026-11-01T10:00:01.000Z"}
+    with made.context_path.open("a") as log:
+        log.write(json.dumps(said) + "\n")
+    done = run("context", "undo")
+    assert (
+        "without the message since (tui-agent context redo, then tui-agent context undo later keeps"
+        in done.out
+    )
+    assert run("context", "redo").code == 0
+    done = run("context", "undo", "later")
+    assert "the history before the compaction is back, with the message since behind it" in done.out
+    assert "of 8,000 tokens: it does not fit. Nothing is compacted by itself, since you took" in done.out
+    assert "tui-agent context compact does" in done.out
+    assert run("context", "show", "--json").data["history"][-1]["id"] == "LATE"
+
+
+def test_of_a_summary_put_in_its_place_it_is_said_whether_it_fits_and_what_happens_if_not(
+    run: Inside, shop: Path, home: Path
+) -> None:
+    window_of(home, 20_000)
+    session(shop, *LONG)
+    assert run("context", "compact", "--strategy", "extractive").code == 0
+    assert "of 20,000 tokens: it fits" in run("context", "summary", "The parser.").out
+    done = run("context", "summary", "The parser of alpha.py. " * 4000)
+    assert "it does not fit. The history is summarised again before the next request" in done.out
+    assert run("context", "undo").code == 0
+    done = run("context", "summary", "The parser of alpha.py. " * 4000, "--json")
+    assert (done.data["fits"], done.data["window"]) == (False, 20_000)
+    (home / "config" / "settings.toml").write_text("[profiles.claude]\nmodel = 'of-nobody'\n")
+    done = run("context", "summary", "The parser.", "--json")
+    assert (done.data["fits"], done.code) == (None, 0)

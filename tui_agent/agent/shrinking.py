@@ -152,7 +152,7 @@ class Shrinking:
     async def outlook(self) -> Outlook:
         """How the history stands to the model's window, and what follows of that."""
         window = self._replies.limits.window
-        return await asyncio.to_thread(outlook, self._context, Policy(self.keys), window, held=self.held)
+        return await asyncio.to_thread(outlook, self._context, Policy(self.keys), window)
 
     # --- what can be asked -------------------------------------------------------------------------------------------
 

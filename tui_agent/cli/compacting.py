@@ -1,7 +1,10 @@
-"""`tui-agent context compact`: a session is opened without a screen, compacted and closed again."""
+"""`tui-agent context compact`: a session is opened without a screen, compacted and closed again; and how a changed log
+stands to the window."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +12,14 @@ from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
 from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped, Event, Notice
 from tui_agent.settings.load import load
+from tui_agent.settings.rules import SettingsError
 
 if TYPE_CHECKING:
     import argparse
 
     from tui_agent.agent.session import Session
-    from tui_agent.cli.views import Target
+    from tui_agent.cli.views import Target, View
+    from tui_agent.context import Context
 
 Ended = CompactionCompleted | CompactionFailed | CompactionSkipped
 
@@ -49,6 +54,35 @@ async def compact(options: argparse.Namespace, target: Target, workspace: Path) 
         return _told(options, target, await _compacted(session, options, heard))
     finally:
         await session.close()
+
+
+async def stands(context: Context, data: dict[str, Any], said: str) -> View:
+    """What is said of a changed log, and besides how it stands to the window of the model that would go on with it."""
+    from tui_agent.compaction.outlook import outlook
+    from tui_agent.compaction.policy import Policy
+    from tui_agent.llm.models import known
+
+    try:
+        settings = load()
+        profile, policy = settings.find_profile(), Policy(settings.compaction_of())
+    except SettingsError as error:
+        complain(str(error))
+        return data, said
+    window = profile.context_window or known(profile.model or _asked(context)).window
+    if window is None:
+        return {**data, "fits": None}, f"{said}. How large the model's window is, settings do not say"
+    found = await asyncio.to_thread(outlook, context, policy, window)
+    words = found.words.replace("/compact", "tui-agent context compact")
+    return {**data, "fits": found.fits, "window": window}, f"{said}. The next request has {words}"
+
+
+def _asked(context: Context) -> str:
+    """The model that was asked last."""
+    for usage in reversed(context.usages()):
+        params = usage.get("params")
+        if isinstance(params, Mapping) and isinstance(model := params.get("model"), str):
+            return model
+    return ""
 
 
 async def _compacted(session: Session, options: argparse.Namespace, heard: list[Event]) -> Ended:

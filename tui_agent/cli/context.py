@@ -28,7 +28,7 @@ from tui_agent.settings.schema import Backups
 if TYPE_CHECKING:
     import argparse
 
-    from tui_agent.context import Backup, Record
+    from tui_agent.context import Record
 
 
 def run(options: argparse.Namespace, workspace: Path) -> int:
@@ -206,49 +206,58 @@ async def _revert(context: Context, argument: str) -> View:
         raise Failed(f"{argument!r} is not a checkpoint number; see: tui-agent context checkpoints") from None
     words = context.words_after(number)
     backup = await context.revert_to(number)
-    return await _rewritten("revert", context, backup, f"back before checkpoint {number}", words)
+    return await _rewritten("revert", context, backup.name, f"back before checkpoint {number}", words)
 
 
 async def _restore(context: Context, name: str) -> View:
     return await _rewritten(
-        "restore", context, await context.restore_backup(name), f"{name} is the history again"
+        "restore", context, (await context.restore_backup(name)).name, f"{name} is the history again"
     )
 
 
 async def _summary(context: Context, text: str) -> View:
+    from tui_agent.cli.compacting import stands
+    from tui_agent.compaction.editing import edit
     from tui_agent.compaction.handover import summary_of
-    from tui_agent.compaction.making import edited_body, newest_summary
+    from tui_agent.compaction.making import newest_summary
 
+    if text.strip():
+        try:
+            edited = await edit(context, text.strip())
+        except LookupError as error:
+            raise Failed(str(error)) from error
+        data, said = await _rewritten("edit", context, edited.backup, "the summary is replaced")
+        return await stands(context, data, said)
     found = newest_summary(context)
     if found is None:
         raise Failed("there is no summary: nothing was compacted")
-    if not text.strip():
-        words = summary_of(found.text)
-        return {"record": found.id, "text": words}, visible(words)
-    body = edited_body(context, text.strip())
-    figures = {"replaces": [found.id, found.id], "summary": body["id"]}
-    backup = await context.edit_message(found.id, body, figures=figures)
-    return await _rewritten("edit", context, backup, "the summary is replaced")
+    words = summary_of(found.text)
+    return {"record": found.id, "text": words}, visible(words)
 
 
 async def _undo(context: Context, later: str) -> View:
-    if later:
-        done = "the history before the compaction is back, with what was said since"
-        return await _rewritten("undo", context, await context.take_back(), done)
-    return await _rewritten("undo", context, await context.undo(), "the last change of history is undone")
+    from tui_agent.agent.commands.travel import said_since, taken_back
+    from tui_agent.cli.compacting import stands
+
+    since = said_since(context)
+    done = taken_back(context, since, later=bool(later), command="tui-agent context ")
+    backup = await (context.take_back() if later else context.undo())
+    data, said = await _rewritten("undo", context, backup.name, done)
+    data["later"] = since if later else 0
+    return await stands(context, data, said) if later else (data, said)
 
 
 async def _redo(context: Context, _: str) -> View:
     return await _rewritten(
-        "redo", context, await context.redo(), "the undone change of history is made again"
+        "redo", context, (await context.redo()).name, "the undone change of history is made again"
     )
 
 
 async def _clear(context: Context, _: str) -> View:
-    return await _rewritten("clear", context, await context.clear(), "the history is empty")
+    return await _rewritten("clear", context, (await context.clear()).name, "the history is empty")
 
 
-async def _rewritten(op: str, context: Context, backup: Backup, done: str, words: str = "") -> View:
+async def _rewritten(op: str, context: Context, backup: str, done: str, words: str = "") -> View:
     weight = context.weigh()
     limits = _limits()
     pruned = []
@@ -256,7 +265,7 @@ async def _rewritten(op: str, context: Context, backup: Backup, done: str, words
         pruned = await context.prune_backups(keep=limits.keep, max_bytes=limits.max_bytes)
     data = {
         "op": op,
-        "backup": backup.name,
+        "backup": backup,
         "records": len(context.records),
         "messages": len(context.history),
         "tokens": weight.total,
@@ -265,7 +274,7 @@ async def _rewritten(op: str, context: Context, backup: Backup, done: str, words
         "pruned": [gone.name for gone in pruned],
     }
     now = f"{len(context.history):,} messages, {tokens(weight.total, weight.mark)} tokens"
-    text = f"{done}; {now}; what was before is {backup.name}"
+    text = f"{done}; {now}; what was before is {backup}"
     if op not in ("undo", "redo"):
         text += " (tui-agent context undo brings it back)"
     if pruned:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tui_agent.compaction.burden import too_high
 from tui_agent.compaction.making import Wanted
+from tui_agent.compaction.outlook import is_held
 from tui_agent.events import CompactionHeld, CompactionSkipped
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ class Relief:
     @property
     def held(self) -> bool:
         """True while nothing is compacted unasked, because a person took a compaction back."""
-        head = self._context.head
-        return head is not None and head.op == "undo" and head.figures.get("undid") == "compaction"
+        return is_held(self._context)
 
     def tell_held(self) -> None:
         """Say whether it is held, if that has changed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from tui_agent.agent.commands.travel import arrived
+from tui_agent.agent.commands.travel import arrived, said_since, taken_back
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.compaction import picked
 
@@ -81,39 +81,15 @@ async def revert(session: Session, checkpoint: str) -> Outcome:
 async def undo(session: Session, *later: str) -> Outcome:
     """Take back the last change of history; `later`: what was said since the compaction taken back stays behind it"""
     _can_undo(session, *later)
-    since = _said_since(session)
-    if later:
-        done = await arrived(session, await session.timeline.take_back(), _taken_back(since))
-        found = await session.shrinking.outlook()
-        data = {**done.data, "later": since, "tokens": session.context.weigh().total, "fits": found.fits}
-        return Outcome(f"{done.text}. Now {found.words}", data)
-    what = "the last change of history is undone"
-    change = session.context.change
-    if since:
-        what += f", without the {_messages(since)} since"
-    if since and change is not None and change.op in ("compaction", "edit"):
-        what += " (/redo, then /undo later keeps them)"
-    done = await arrived(session, await session.timeline.undo(), what)
-    return Outcome(done.text, {**done.data, "later": 0})
-
-
-def _said_since(session: Session) -> int:
-    """How many messages follow the last change of history."""
-    change, count = session.context.change, 0
-    for message in reversed(session.context.history):
-        if change is None or session.context.record(message.id).index < change.index:
-            return count
-        count += 1
-    return count
-
-
-def _messages(count: int) -> str:
-    return f"{count} messages" if count != 1 else "message"
-
-
-def _taken_back(since: int) -> str:
-    kept = f", with the {_messages(since)} since behind it" if since else ""
-    return f"the history before the compaction is back{kept}"
+    since = said_since(session.context)
+    what = taken_back(session.context, since, later=bool(later))
+    if not later:
+        done = await arrived(session, await session.timeline.undo(), what)
+        return Outcome(done.text, {**done.data, "later": 0})
+    done = await arrived(session, await session.timeline.take_back(), what)
+    found = await session.shrinking.outlook()
+    data = {"later": since, "tokens": session.context.weigh().total, "fits": found.fits}
+    return Outcome(f"{done.text}. Now {found.words}", {**done.data, **data})
 
 
 async def redo(session: Session) -> Outcome:

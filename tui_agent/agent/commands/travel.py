@@ -9,7 +9,39 @@ from tui_agent.events import Rotated
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
+    from tui_agent.context import Context
     from tui_agent.timeline.timeline import Travelled
+
+
+COMPACTIONS = ("compaction", "edit")
+"""What the changes of history are called that put a summary in force."""
+
+
+def said_since(context: Context) -> int:
+    """How many messages follow the last change of history."""
+    change, count = context.change, 0
+    for message in reversed(context.history):
+        if change is None or context.record(message.id).index < change.index:
+            return count
+        count += 1
+    return count
+
+
+def taken_back(context: Context, since: int, *, later: bool, command: str = "/") -> str:
+    """What an undo of the last change will have done to it and to the messages since, so many; ask before it is done.
+
+    `later`: they stay, behind the history that comes back. `command` is what commands begin with.
+    """
+    messages = f"{since:,} messages" if since != 1 else "message"
+    if later:
+        kept = f", with the {messages} since behind it" if since else ""
+        return f"the history before the compaction is back{kept}"
+    change, gone = context.change, ""
+    if since:
+        gone = f", without the {messages} since"
+        if change is not None and change.op in COMPACTIONS:
+            gone += f" ({command}redo, then {command}undo later keeps them)"
+    return f"the last change of history is undone{gone}"
 
 
 async def arrived(session: Session, travelled: Travelled, text: str) -> Outcome:
