@@ -65,10 +65,14 @@ class Stage:
         passed = asyncio.Event()
         self.app.call_later(passed.set)
         await passed.wait()
+        while self.app.pressing:
+            await self.pilot.pause(0)
         await self.pilot.pause(0)
 
     async def settle(self) -> None:
         """Let everything that is under way be done: events heard, messages handled, the screen drawn."""
+        while self.app.pressing:
+            await self.pilot.pause(0)
         for _ in range(3):
             await self.pilot.pause(0.005)
 

@@ -232,6 +232,7 @@ class TuiAgent(Switching):
         self._chat.status.tell(trouble="")
         self._chat.status.rest("starting")
         self._settled = False
+        self._chat.opening = True
         self._open()
 
     # --- somebody who looks elsewhere

@@ -319,9 +319,10 @@ class ConnectScreen(Listing):
         return f"; its key serves until the program ends{then}"
 
     async def _switch(self, name: str, said: str = "") -> None:
+        await self._desk.opened("the model")
         session = self._desk.session
         if session is None:
-            self.note("the session is not open yet", "$text-warning")
+            self.note("no session is open", "$text-warning")
             return
         try:
             outcome = await session.perform("model", name)

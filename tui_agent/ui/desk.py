@@ -51,6 +51,10 @@ class Desk(HostedApp):
         if self.session is not None:
             self.session.take_settings(settings)
 
+    async def opened(self, what: str) -> bool:
+        """Wait until the session is open; False if there is none. `what` waits for it, in words."""
+        return self.session is not None
+
     def keys_changed(self) -> None:
         """Other keys are in force."""
 

@@ -8,15 +8,17 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from textual import events
 from textual.app import App, ScreenStackError
 from textual.filter import Monochrome, NoColor
 from textual.widget import Widget
 
 from tui_agent.ui import terminal
 from tui_agent.ui.harmless import Harmless, Row
+from tui_agent.ui.order import Hold, Order, Pressed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import PurePath
 
     from rich.console import RenderableType
@@ -67,6 +69,41 @@ class HostedApp(App[int]):
         self._without_colour, self._in_grey = NoColor(), Monochrome()
         self._holds_frames = self._owes_frame = False
         self._kept: list[Screen[Any]] = []
+        self._order = Order(self, self._take)
+
+    # --- what is pressed
+
+    async def on_event(self, event: events.Event) -> None:
+        if not isinstance(event, Pressed) or event.is_forwarded:
+            await super().on_event(event)
+        elif not self._order.keeps(event):
+            await self._take(event)
+
+    async def _take(self, event: Pressed) -> None:
+        """Hand on what was pressed to what has the focus now."""
+        taker = self.focused or self.screen
+        await super().on_event(event)
+        if isinstance(event, events.Key | events.Paste):
+            self._order.follow(event, taker if event.is_forwarded else self)
+
+    def press_first(self, waited: Iterable[events.Key]) -> None:
+        """Take keys that waited in a widget, before those that came since."""
+        self._order.first(waited)
+
+    async def press_now(self, key: events.Key) -> None:
+        """Take a key at once, in the app's own turn."""
+        await self._take(key)
+
+    def hold_keys(self) -> Hold:
+        """Let keys wait from now on, for who changes in a worker what they mean."""
+        return self._order.hold()
+
+    @property
+    def pressing(self) -> bool:
+        """True while something that was pressed is not dealt with."""
+        return self._order.busy
+
+    # --- looks
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()

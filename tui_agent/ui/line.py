@@ -8,10 +8,13 @@ they go to what has it then, else they are written here. So it is with ctrl+c, w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import events
 from textual.widgets import Input
+
+if TYPE_CHECKING:
+    from tui_agent.ui.hosted import HostedApp
 
 Press = tuple[str, str | None]
 """A key and the character it stands for, if it stands for one."""
@@ -63,5 +66,4 @@ class Line(Input):
             self.give(behind)
 
     def _press(self, keys: Sequence[Press]) -> None:
-        for key, character in keys:
-            self.app.post_message(events.Key(key, character))
+        cast("HostedApp", self.app).press_first(events.Key(*press) for press in keys)

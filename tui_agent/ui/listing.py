@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui_agent.ui.bindings import Keys
+    from tui_agent.ui.hosted import HostedApp
     from tui_agent.ui.inspector.tab import Key
     from tui_agent.ui.line import Press
 
@@ -305,7 +306,7 @@ class Listing(Over):
         if key == STOP and self.is_current:
             self._stop()
         elif not self.is_current or isinstance(self.focused, Input):
-            await self.app.on_event(events.Key(key, character))
+            await cast("HostedApp", self.app).press_now(events.Key(key, character))
         elif key == "enter":
             if self.rows.cursor >= 0:
                 self.choose(self.rows.cursor)
@@ -316,4 +317,4 @@ class Listing(Over):
         elif action := self._letters().get(character or ""):
             await self.run_action(action)
         elif not character:
-            await self.app.on_event(events.Key(key, character))
+            await cast("HostedApp", self.app).press_now(events.Key(key, character))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.desk import Desk
 
 _COLUMNS = (Column("", 4), Column("profile", 16), Column("model"), Column("window", 12, "right"))
-_NOT_OPEN = "the session is not open yet"
+_NOT_OPEN = "no session is open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class ModelScreen(Listing):
     def _head_line(self) -> None:
         session = self._desk.session
         if session is None:
-            self.headline(_NOT_OPEN)
+            self.headline("the session is not open yet")
             return
         later = f", then {session.next_model}" if session.next_model else ""
         self.headline(f"{session.model}{later}   thinking: {session.thinking}")
@@ -174,9 +174,7 @@ class ModelScreen(Listing):
             self._show()
 
     def choose(self, index: int) -> None:
-        if self._desk.session is None:
-            self.note(_NOT_OPEN, "$text-warning")
-        elif self._switching is None:
+        if self._switching is None:
             row = self._list[index]
             self.note(
                 f"asking {row.profile.base_url if row.profile.provider != 'demo' else row.name} ...",
@@ -185,8 +183,10 @@ class ModelScreen(Listing):
             self._switching = self.run_worker(self._switch(row.name), group="switch", exit_on_error=False)
 
     async def _switch(self, name: str) -> None:
-        assert self._desk.session is not None
         try:
+            if not await self._desk.opened("the model") or self._desk.session is None:
+                self.note(_NOT_OPEN, "$text-warning")
+                return
             outcome = await self._desk.session.perform("model", name)
         except CommandError as error:
             self.note(str(error), "$text-error")
@@ -210,14 +210,14 @@ class ModelScreen(Listing):
 
     def action_think(self) -> None:
         """The next level of thinking."""
-        if self._desk.session is None:
-            self.note(_NOT_OPEN, "$text-warning")
-        else:
-            self.run_worker(self._think(), group="think", exit_on_error=False)
+        self.run_worker(self._think(), group="think", exit_on_error=False)
 
     async def _think(self) -> None:
+        await self._desk.opened("thinking")
         session = self._desk.session
-        assert session is not None
+        if session is None:
+            self.note(_NOT_OPEN, "$text-warning")
+            return
         levels: tuple[str, ...] = LEVELS
         level = levels[(levels.index(session.thinking) + 1) % len(levels)]
         outcome = await session.perform("thinking", level)

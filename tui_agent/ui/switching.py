@@ -220,13 +220,17 @@ class Switching(Desk):
 
     def _go(self, step: Step) -> None:
         """Go to another session; ask first if something runs."""
-        if self.session is None and not self._settled:
-            self._chat.say("the session is not open yet", "warning")
-            return
+        if self.session is None and not self._settled and step.wanted == self.wanted:
+            return  # it is being opened
         self.workers.cancel_group(self, "switch")
         self.run_worker(self._gone(step), name="switch", group="switch", exit_on_error=False)
 
+    async def opened(self, what: str) -> bool:
+        return await self._chat.opened(what)
+
     async def _gone(self, step: Step) -> None:
+        if self.session is None and not self._settled and not await self.opened(step.name):
+            return
         session = self.session
         if session is not None and session.active:
             self._step = step

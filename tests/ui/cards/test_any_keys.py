@@ -3,12 +3,15 @@
 The test keeps its own book: which card is at the front since when, and where the focus was when a key was pressed. A
 card may be answered only by a key pressed, or a click made, on it half a second after it came. A typed character is in
 the draft, in the reply line, in what was sent, or it was swallowed in the first half second, and the card says so.
+Bursts are keys that come in one read of the terminal, with cards that come and go between them. A play that fails is
+printed, and kept in `.hypothesis/plays.txt`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from textual import events
 
 from tests.ui.cards.clock import Clock
 from tests.ui.stage import Stage, stage
@@ -27,6 +31,7 @@ from tui_agent.ui.cards.card import Card
 _ASCII = "yynwtesxku5"
 _ODD = "ｙé"
 _MEANT = {"once": "y", "no": "nt", "session": "y", "always": "y"}
+_COMES, _GOES, _NEXT = "a card comes", "the card goes", "f7"
 _NAMED = ("enter", "escape", "tab", "up", "down", "space")
 
 STEPS = st.one_of(
@@ -55,7 +60,18 @@ HURRIED = st.tuples(
     st.tuples(st.just("type"), st.sampled_from("yn"), st.just(0.35)),
 )
 """The card that is there goes, another comes, and a letter is pressed."""
-PLAYS = st.lists(st.one_of(STEPS.map(lambda step: (step,)), BURSTS, HURRIED), min_size=6, max_size=20)
+_AT_ONCE = st.one_of(
+    *(
+        st.lists(st.sampled_from((*"ynex", event)), min_size=2, max_size=6).map(tuple)
+        for event in ("enter", _COMES, _GOES, _NEXT)
+    )
+)
+AT_ONCE = st.tuples(st.tuples(st.just("burst"), _AT_ONCE, st.sampled_from((0.0, 0.31, 0.7))))
+"""Keys of one read, and what happens between them."""
+PLAYS = st.lists(
+    st.one_of(STEPS.map(lambda step: (step,)), BURSTS, HURRIED, AT_ONCE), min_size=6, max_size=20
+)
+_KEPT = Path(".hypothesis/plays.txt")
 
 
 @dataclass
@@ -91,18 +107,44 @@ class Book:
         if card is not None and self.clock.now - self.since >= ARMING - 1e-6:
             self.pressed[card.question.id] = self.pressed.get(card.question.id, "") + sign
 
-    def texts(self) -> str:
+    def texts(self, *, swallowed: bool = True) -> str:
         """Everywhere that something typed may have gone."""
         made = self.made
         card = made.chat.dock.card
         parts = [made.chat.composer.text, *(text for text, _ in made.session.submitted)]
         parts += [answer.note + answer.rule + (answer.edited or "") for _, answer in made.session.answers]
         if card is not None:
-            parts += [card.words, card._early, card._gate.letter]
+            parts += [*card.unsaid.values(), card._early if swallowed else "", card._gate.letter]
+            parts += [getattr(card, "_edited", None) or "", *(key.character or "" for key in card.late)]
         return "\n".join(parts)
 
 
-async def _step(book: Book, what: str, argument: str) -> None:
+async def _burst(book: Book, keys: tuple[str, ...]) -> None:
+    """Keys that are not waited for, and cards that come and go meanwhile."""
+    made = book.made
+    before = Counter(book.texts(swallowed=False))
+    typed = Counter(key for key in keys if len(key) == 1)
+    for key in keys:
+        card = made.chat.dock.card
+        if key == _COMES:
+            made.session.ask(body="git push")
+        elif key == _GOES and card is not None:
+            await made.session.settle(card.question.id, Answer("dismissed"))
+        elif key != _GOES:
+            if made.chat.dock.has_keys and key != _NEXT:
+                book.count("\n" if key == "enter" else key)
+            event = events.Key(key, key if len(key) == 1 else None)
+            event.time = book.clock.now
+            made.app.post_message(event)
+    await made._handled()
+    await made.settle()
+    if made.chat.jump is None:
+        await made.until(
+            lambda: not typed - (Counter(book.texts()) - before), f"of {keys} something is lost\n{before}"
+        )
+
+
+async def _step(book: Book, what: str, argument: Any) -> None:
     made, clock = book.made, book.clock
     card = made.chat.dock.card
     match what:
@@ -112,7 +154,9 @@ async def _step(book: Book, what: str, argument: str) -> None:
             before = book.texts().count(argument)
             over = made.chat.jump is not None  # a list: letters are no words there
             await clock.type(made, argument, every=0)
-            assert over or book.texts().count(argument) > before, f"{argument!r} is lost\n{made.text}"
+            await made.until(lambda: over or book.texts().count(argument) > before, f"{argument!r} is lost")
+        case "burst":
+            await _burst(book, argument)
         case "press":
             if made.chat.dock.has_keys and argument == "enter":
                 book.count("\n")
@@ -136,10 +180,12 @@ async def _step(book: Book, what: str, argument: str) -> None:
             words = card.words
             await made.session.settle(card.question.id, Answer("dismissed"))
             await made.settle()
-            assert words in made.chat.composer.text, "words of a card that went are lost"
+            await made.until(
+                lambda: words in made.chat.composer.text, "words of a card that went in the composer"
+            )
 
 
-async def _play(place: Path, clock: Clock, steps: list[tuple[str, str, float]]) -> None:
+async def _play(place: Path, clock: Clock, steps: list[tuple[str, Any, float]]) -> None:
     async with stage(place) as made:
         made.session.begin()
         book = Book(made, clock)
@@ -168,7 +214,14 @@ def _play_all(place: Path, clock: Clock, plays: list[tuple[Any, ...]]) -> None:
     steps = [("ask", "pnpm test", 0.3), *(step for play in plays for step in play)]
     # a folder for each play: the draft that one leaves is offered again in its folder
     with tempfile.TemporaryDirectory(dir=place) as fresh:
-        asyncio.run(_play(Path(fresh), clock, steps))
+        try:
+            asyncio.run(_play(Path(fresh), clock, steps))
+        except AssertionError as error:
+            error.add_note(f"the play: {steps!r}")
+            _KEPT.parent.mkdir(exist_ok=True)
+            with _KEPT.open("a") as kept:
+                kept.write(f"{error}\n{steps!r}\n\n")
+            raise
 
 
 @settings(_LOOSE, max_examples=10)

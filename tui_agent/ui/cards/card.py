@@ -9,7 +9,8 @@
 The rule that keeps a stray key from answering (see `arming`): a key answers only while the card has the focus. For half
 a second after the card came to the front its keys are swallowed, and the card says so; one that was pressed before the
 card took the focus is left to the composer. A letter acts when it stands alone for 0.3 s; followed by another it opens
-the reply line with what was typed. A card posts `Answered`, `Later` and `Changed`.
+the reply line with what was typed, and Backspace takes it back. What is pressed after the answer was given is for what
+comes next. A card posts `Answered`, `Later`, `Stray` and `Changed`.
 """
 
 from __future__ import annotations
@@ -65,6 +66,12 @@ class Card(Vertical, can_focus=True):
     class Later(Message):
         """The person wants to write first: the focus goes back to the composer."""
 
+    @dataclass
+    class Stray(Message):
+        """A key that was pressed before the card took the focus: it is the composer's."""
+
+        key: events.Key
+
     class Changed(Message):
         """What the card offers is different now."""
 
@@ -81,6 +88,8 @@ class Card(Vertical, can_focus=True):
         self._left: dict[str, str] = {}
         """Words that were left with Esc, by what they were for."""
         self._decided = False
+        self.late: list[events.Key] = []
+        """What was pressed after the answer was given."""
         # kept here, because a card is still told things while it is being removed
         self._shown = Static(markup=False)
         self._scroll = VerticalScroll(self._shown, classes="card-body", can_focus=False)
@@ -266,21 +275,21 @@ class Card(Vertical, can_focus=True):
         """Keys while the card itself has the focus (not its reply line)."""
         character = event.character if event.is_printable and event.character else ""
         if self.screen.focused is not self:
-            # typed so fast that it was on its way here when the key before it opened the reply line
-            if self._line.display and character:
-                event.stop()
-                self._line.insert(character)
-            return
+            return  # the reply line had no use for it
         key, standing = event.key, self._gate.standing(event.time)
-        if standing == "stray" and character:
-            return  # it goes up to the screen, which gives it to the composer
-        if key in ("escape", "tab", "shift+tab"):
+        if standing == "stray":
+            self.post_message(self.Stray(event))
+        elif key in ("escape", "tab", "shift+tab"):
             self._gate.forget()
             self.post_message(self.Later())
+        elif key == "backspace":
+            self._gate.forget()
         elif key in ("up", "down", "space", "enter") or character:
-            if standing == "counts":
+            if self._decided:
+                self.late.append(event)
+            elif standing == "counts":
                 self._own_key(key, character)
-            elif standing == "early":
+            else:
                 self._too_early(character)
         else:
             return
@@ -409,8 +418,17 @@ class Card(Vertical, can_focus=True):
 
     @property
     def words(self) -> str:
-        """What stands in the open reply line; `""` when it is closed."""
-        return self._line.text if self._drawn and self._line.display else ""
+        """What stands in the open reply line, or the letter that has not acted; `""` when there is neither."""
+        return self._line.text if self._drawn and self._line.display else self._gate.letter
+
+    @property
+    def unsaid(self) -> dict[str, str]:
+        """Words that were begun and not given, by what they are for: they are offered there again."""
+        return self._left | ({self._purpose: self._line.text} if self.writes else {})
+
+    @unsaid.setter
+    def unsaid(self, words: dict[str, str]) -> None:
+        self._left = words
 
     @property
     def writes(self) -> bool:

@@ -1,10 +1,14 @@
-"""What a person asks of the session by name: `/commands`, and the palette."""
+"""What a person asks of the session by name: `/commands`, and the palette.
+
+What is asked for while the session is still being opened waits for it, and is carried out in its order.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tui_agent.commands import CommandError
 from tui_agent.ui import bindings
@@ -16,10 +20,13 @@ from tui_agent.ui.commands import ACTION_OF, Offer, listed
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
     from tui_agent.events import Emit, Level
+    from tui_agent.ui.chat.attachments import Prompt
+
+    Early = asyncio.Future[bool] | tuple[Prompt, Literal["step", "turn"]]
+    """What waits for the session: an action, which is told whether it may begin, or a prompt."""
 
 _PALETTE: tuple[bindings.Group, ...] = ("Going back", "Places", "Cards", "Chat", "Writing", "Program")
 """The order of the palette's groups, before anything is typed."""
-_NOT_YET = "the session is not open yet"
 
 
 class Asking(Floor):
@@ -28,6 +35,9 @@ class Asking(Floor):
     def __init__(self, keys: bindings.Keys, tell: Emit) -> None:
         super().__init__(keys, tell)
         self.session: Session | None = None
+        self.opening = True
+        """False once the session is open, or could not be opened."""
+        self._early: list[Early] = []
         self.spoken: dict[str, Callable[[str], None]] = {}
         """Commands of the screen that take the words behind their name."""
         self.completion = Completion(id="completion")
@@ -37,6 +47,25 @@ class Asking(Floor):
             "undo": partial(self.perform, "undo"),
             "redo": partial(self.perform, "redo"),
         }
+
+    async def opened(self, what: str) -> bool:
+        """Wait until the session is open; False, said in a line about `what`, if there is none."""
+        if self.session is None and self.opening:
+            begin: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+            self._early.append(begin)
+            await begin
+        if self.session is None:
+            self.say(f"{what}: no session is open", "warning")
+        return self.session is not None
+
+    def not_opened(self) -> None:
+        """The session could not be opened: no action waits any more; prompts do, for another one."""
+        self.opening = False
+        waiting = [early for early in self._early if isinstance(early, asyncio.Future)]
+        self._early = [early for early in self._early if not isinstance(early, asyncio.Future)]
+        for begin in waiting:
+            if not begin.done():
+                begin.set_result(False)
 
     def bang(self, text: str) -> bool:
         """Run a `!command`; False if the words are none."""
@@ -60,6 +89,9 @@ class Asking(Floor):
             self.spoken[name](rest.strip())
             return True
         known = self.session.commands.find(name) if self.session is not None else None
+        if self.session is None and self.opening and name not in ACTION_OF:
+            self.work(self._slash_later(text, name), "perform")  # it may be another name of an action
+            return True
         action = ACTION_OF.get(known.name if known is not None else name)
         if action is not None and not rest.strip():
             self.act(action)
@@ -67,10 +99,13 @@ class Asking(Floor):
             self.work(self.perform(name, *rest.split()), "perform")
         return True
 
+    async def _slash_later(self, text: str, name: str) -> None:
+        if await self.opened(f"/{name}"):
+            self.slash(text)
+
     async def perform(self, name: str, *arguments: str) -> None:
         """Carry out a command of the session and say what it did."""
-        if self.session is None:
-            self.say(f"/{name}: {_NOT_YET}", "warning")
+        if not await self.opened(f"/{name}") or self.session is None:
             return
         try:
             outcome = await self.session.perform(name, *arguments)

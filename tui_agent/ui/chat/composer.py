@@ -101,8 +101,6 @@ class Composer(Signed):
         self.past = History()
         self.cards_wait = False
         self.walking = False
-        self.held: list[tuple[str, str | None]] | None = None
-        """Keys that are meant for a place that is on its way, and not for the words here; None while none is."""
         self.stop: Callable[[], None] = lambda: None
         """Called when `STOP` has its turn."""
         self.workspace = Path()
@@ -225,24 +223,8 @@ class Composer(Signed):
 
     # --- keys
 
-    def hold(self) -> asyncio.Event:
-        """Take what was pressed so far, and keep in `held` what comes behind it; set once that has begun."""
-        begun = asyncio.Event()
-
-        def begin() -> None:
-            self.held = []
-            begun.set()
-
-        self.call_later(begin)
-        return begun
-
     async def _on_key(self, event: events.Key) -> None:
         self._last_key, self._pressed = self._clock(), event.time
-        if self.held is not None:
-            self.held.append((event.key, event.character))
-            event.stop()
-            event.prevent_default()
-            return
         if event.key == STOP:
             event.stop()
             event.prevent_default()

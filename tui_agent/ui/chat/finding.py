@@ -62,7 +62,7 @@ class Finding(Places):
     def open_find(self, words: str = "") -> None:
         """Open the bar, or go to it; begin with these words. The next key is already for it."""
         if self.session is None:
-            self.say("the session is not open yet", "warning")
+            self.expect(self._find_later(words), "find")
             return
         if self.panel is not None and self.panel.has_class("-over"):
             self.work(self._find_instead_of_panel(words), "find")
@@ -78,6 +78,10 @@ class Finding(Places):
             self.find_bar.words.value = words
         self.find_bar.words.action_select_all()
         self.show_keys()
+
+    async def _find_later(self, words: str) -> None:
+        if await self.opened("find"):
+            self.open_find(words)
 
     async def _find_instead_of_panel(self, words: str) -> None:
         await self.close_panel()
@@ -232,7 +236,9 @@ class Finding(Places):
 
     async def _page_through(self) -> None:
         """Show the whole transcript in the person's pager."""
-        if self.session is None or not len(self.session.context.history):
+        if not await self.opened("the pager") or self.session is None:
+            return
+        if not len(self.session.context.history):
             self.say("there is nothing to read in a pager yet")
             return
         from tempfile import TemporaryFile  # these are not needed before the first frame

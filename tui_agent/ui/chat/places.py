@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
-
-from textual import events
+from typing import TYPE_CHECKING, Any, cast
 
 from tui_agent import literal
 from tui_agent.ui import footer
@@ -22,7 +19,9 @@ if TYPE_CHECKING:
     from tui_agent.ui import bindings
     from tui_agent.ui.cards.jump import Jump
     from tui_agent.ui.chat.status import StatusLine
+    from tui_agent.ui.hosted import HostedApp
     from tui_agent.ui.inspector.panel import Panel
+    from tui_agent.ui.order import Hold
     from tui_agent.ui.transcript.view import Transcript
 
 
@@ -66,26 +65,21 @@ class Places(Copying):
         self.expect(self.open_jump(), "act-jump")
 
     def expect(self, opening: Coroutine[Any, Any, None], group: str) -> None:
-        """Keep the composer's keys from now on until the place is open, and give them to what has the focus then."""
-        self.work(self._opened(self.composer.hold(), opening), group)
+        """Keep keys from now on until the place is open; then what has the focus takes them."""
+        self.work(self._opened(cast("HostedApp", self.app).hold_keys(), opening), group)
 
-    async def _opened(self, holding: asyncio.Event, opening: Coroutine[Any, Any, None]) -> None:
-        try:
-            await holding.wait()
+    async def _opened(self, hold: Hold, opening: Coroutine[Any, Any, None]) -> None:
+        async with hold:
             await opening
-        finally:
-            held, self.composer.held = self.composer.held or [], None
-            for key, character in held:
-                self.app.post_message(events.Key(key, character))
 
     # --- the inspector
 
     async def toggle_panel(self) -> None:
         """Open the inspector, or close it."""
+        if not await self.opened("the inspector") or self.session is None:
+            return
         if self.panel is not None:
             await self.close_panel()
-        elif self.session is None:
-            self.say("the session is not open yet", "warning")
         elif self._put_away is not None:
             self.panel, self._put_away = self._put_away, None
             self.place()
@@ -174,7 +168,7 @@ class Places(Copying):
 
     async def open_jump(self, checkpoint: int | None = None) -> None:
         """Open the card that goes back, at a checkpoint or at the newest turn."""
-        if self.session is None or self.jump is not None:
+        if not await self.opened("going back") or self.session is None or self.jump is not None:
             return
         if checkpoint is None and not any(point.turn for point in self.session.context.checkpoints()):
             self.say("there is no checkpoint yet: each prompt makes one")

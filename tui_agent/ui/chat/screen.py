@@ -81,6 +81,7 @@ class ChatScreen(Writing, Keyed):
     def __init__(self, keys: bindings.Keys, workspace: Path, tell: Emit) -> None:
         super().__init__(keys, workspace, tell)
         self.dock = Dock(id="dock")
+        self.dock.leave = self._leave_card
         self.todo = Todo(id="todo")
         self.key_line = footer.KeyLine(id="keys")
         self._workspace = workspace
@@ -173,6 +174,7 @@ class ChatScreen(Writing, Keyed):
     async def open_failed(self, error: BaseException, ways: Sequence[str] = WAYS_OUT) -> None:
         """The session could not be opened: say why, and offer the ways out."""
         self.status.rest("not open")
+        self.not_opened()
         self.status.tell(trouble="no session")
         self.say(f"The session could not be opened. {error}", "error")
         title = "no session is open; what now?"
@@ -224,8 +226,11 @@ class ChatScreen(Writing, Keyed):
     async def ask(self, question: Question) -> None:
         """A question waits: its card takes the focus only from an idle, empty composer."""
         composer = self.composer
-        free = self.focused is composer and composer.is_blank and composer.idle(_IDLE) and not self.leading
-        await self.dock.ask(question, take_focus=free)
+        async with self.dock.hold():  # what was pressed before it is in the draft
+            free = (
+                self.focused is composer and composer.is_blank and composer.idle(_IDLE) and not self.leading
+            )
+            await self.dock.ask(question, take_focus=free)
 
     async def offer(self, question: Question, done: Callable[[Answer], None]) -> None:
         """Ask what a person's own command needs to know: at once, before what waits. `done` gets the answer."""
@@ -255,10 +260,9 @@ class ChatScreen(Writing, Keyed):
         await self.dock.settle(question.id)
         await self.ask(question)
 
-    def on_dock_left(self, event: Dock.Left) -> None:
-        event.stop()
-        if event.words:
-            self.composer.add(event.words)
+    def _leave_card(self, words: str) -> None:
+        if words:
+            self.composer.add(words)
         self.set_focus(self.composer)
 
     def on_dock_changed(self, event: Dock.Changed) -> None:

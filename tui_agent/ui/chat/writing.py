@@ -52,7 +52,6 @@ class Writing(Ladders):
         self._files = Files(workspace)
         self._keep: Keep | None = None
         self._keep_timer: Timer | None = None
-        self._early: list[tuple[Prompt, Literal["step", "turn"]]] = []
         self._given = Prompt()
         """What going back put into the composer."""
         self._sending = asyncio.Lock()
@@ -84,10 +83,15 @@ class Writing(Ladders):
             self.say(f"{what} of last time: Up brings them back")
 
     async def send_early(self) -> None:
-        """Send what was written before the session was open."""
+        """Send what was written before the session was open, and begin what was asked for, in their order."""
+        self.opening = False
         early, self._early = self._early, []
-        for prompt, when in early:
-            await self._submit(prompt, when)
+        for each in early:
+            if not isinstance(each, asyncio.Future):
+                await self._submit(*each)
+            elif not each.done():
+                each.set_result(True)
+                await asyncio.sleep(0)
 
     def words_back(self, event: Rotated) -> None:
         """What was said at the checkpoint gone back to is offered anew; an undo takes it back."""
@@ -115,9 +119,10 @@ class Writing(Ladders):
             return
         if self.session is None:
             self._early.append((prompt, event.when))
+            early = [each for each in self._early if not isinstance(each, asyncio.Future)]
             waiting = [
-                QueuedPrompt(f"early{number}", early.words, when)
-                for number, (early, when) in enumerate(self._early)
+                QueuedPrompt(f"early{number}", prompt.words, when)
+                for number, (prompt, when) in enumerate(early)
             ]
             self.queue_line.show(waiting, starting=True)
         else:
