@@ -306,6 +306,31 @@ async def test_two_sessions_at_once_propose_and_decide(tmp_path: Path, server: S
         assert not [n for n in (*first.all(Notice), *second.all(Notice)) if n.level != "info"]
 
 
+async def test_the_demo_model_proposes_and_tells_what_the_request_tells_it(tmp_path: Path) -> None:
+    async with engine(tmp_path) as run:
+
+        async def recalled() -> str:
+            await run.say("what do you remember?")
+            return run.context.history[-1].text
+
+        await run.say("remember that I use tabs")
+        (proposed,) = run.all(MemoryProposed)
+        assert (proposed.scope, proposed.body) == ("user", "I use tabs")
+        assert "Nothing is remembered yet" in await recalled()
+        await run.session.perform("accept", proposed.id, "I", "use", "spaces")
+        assert "I use spaces" in await recalled()
+        await run.session.perform("amend", proposed.id, "I use both")
+        assert "I use both" in await recalled()
+        await run.session.perform("unmemory", proposed.id)
+        assert "I use spaces" in await recalled()
+        await run.session.perform("forget", proposed.id)
+        assert "Nothing is remembered yet" in await recalled()
+    async with engine(tmp_path) as run:
+        await run.session.perform("remember", "indent: I use tabs")
+        await run.say("remember indent: I use spaces")
+        assert run.all(MemoryProposed)[-1].old == "I use tabs"
+
+
 # --- travel ----------------------------------------------------------------------------------------------------------
 
 

@@ -241,6 +241,7 @@ async def test_what_it_does_not_understand_it_says_with_what_it_can_do(talk: Tal
             "remember: tests live in t/",
             '<memory scope="workspace" key="tests-live-in-t">tests live in t/</memory>',
         ),
+        ("remember indent: I use tabs", '<memory scope="user" key="indent">I use tabs</memory>'),
         ("remember for this session that x is 3", '<memory scope="session" key="x-is-3">x is 3</memory>'),
     ],
 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui_agent.llm.demo import phrases, recap, talk
+from tui_agent.llm.demo import phrases, recall, recap, talk
 from tui_agent.llm.demo.tasks import Call, Done, Fault, Task
 from tui_agent.llm.demo.words import code
 from tui_agent.messages.blocks import result_text
@@ -35,16 +35,21 @@ class _Turn:
     done: list[Done] = field(default_factory=list)
 
 
-def plan(messages: Sequence[Mapping[str, Any]], tools: frozenset[str]) -> Answer:
+def plan(
+    messages: Sequence[Mapping[str, Any]], tools: frozenset[str], system: Sequence[Mapping[str, Any]] = ()
+) -> Answer:
     """The next step.
 
     Args:
         messages: the request's messages, in API form.
         tools: the names of the tools that may be called.
+        system: the request's system prompt, as blocks.
     """
     if recap.wanted(messages):
         return Answer(text=recap.recap(messages))
     turn = _turn(messages)
+    if recall.wanted(turn.words):
+        return Answer(text=recall.answer(system, messages))
     tasks = phrases.tasks(turn.words, turn.before)
     if not tasks:
         return Answer(text=talk.unknown(turn.words))

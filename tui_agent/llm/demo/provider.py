@@ -132,7 +132,8 @@ class DemoProvider:
             )
         from tui_agent.llm.demo.planner import Answer, plan  # not needed until something is said
 
-        answer = plan(request.messages, frozenset(tool["name"] for tool in request.tools))
+        names = frozenset(tool["name"] for tool in request.tools)
+        answer = plan(request.messages, names, request.system)
         if answer.fault in ("overloaded", "cut"):
             again = self._failed == request.sha256
             self._failed = None if again else request.sha256

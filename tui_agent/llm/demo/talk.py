@@ -19,7 +19,7 @@ History = Sequence[Mapping[str, Any]]
 ABILITIES = """\
 - **read** `FILE`, or lines 10-20 of it; **list** `*.py`; **search** for `TEXT` in `FOLDER`
 - **edit** `FILE`: replace `A` with `B`; **add** a line `TEXT` to `FILE`; **create** `FILE` with `TEXT`
-- **run** `COMMAND`; **todo**: one, two, three; **remember** that ...
+- **run** `COMMAND`; **todo**: one, two, three; **remember** that ...; **what do you remember**
 - **think** about something; be **long**; do several things **at once**; **fail**
 - several of these in a row: read `a.txt`, then run `ls`"""
 
@@ -70,7 +70,9 @@ def remember(clause: Clause, before: History) -> Say | None:
         scope = "workspace"
     else:
         scope = "user"
-    key = "-".join(re.findall(r"\w+", body.lower())[:5])[:48] or "note"
+    named = re.fullmatch(r"([\w .-]{1,40}):\s+(.+)", body, re.DOTALL)
+    about, body = named.groups() if named else (body, body)
+    key = "-".join(re.findall(r"\w+", about.lower())[:5])[:48] or "note"
     said = {"session": "for this session", "workspace": "for this workspace", "user": "about you"}[scope]
     marker = f'<memory scope="{scope}" key="{key}">{body}</memory>'
     return Say(f"I would like to keep this in mind {said}: {body}\n\n{marker}")
