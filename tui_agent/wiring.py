@@ -17,6 +17,7 @@ from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import session as session_commands
+from tui_agent.agent.commands import sharing as sharing_commands
 from tui_agent.agent.parts import Parts
 from tui_agent.agent.proposing import Proposing
 from tui_agent.agent.questions import Questions
@@ -132,6 +133,7 @@ async def open_session(
     compaction_commands.add_to(commands)
     session_commands.add_to(commands)
     memory_commands.add_to(commands)
+    sharing_commands.add_to(commands)
     session = Session(
         Parts(
             folder=folder,

@@ -10,7 +10,7 @@ from textual import events
 from tests.ui.stage import Stage, stage
 from tui_agent.events import Answer, Asked, Question
 from tui_agent.ui.cards.card import Card
-from tui_agent.ui.cards.reply import ReplyLine
+from tui_agent.ui.reply import ReplyLine
 
 
 async def _asked(made: Stage, **changes: object) -> Card:

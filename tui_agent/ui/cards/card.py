@@ -28,7 +28,7 @@ from textual.widgets import Static
 from tui_agent import literal
 from tui_agent.ui.cards import arming
 from tui_agent.ui.cards.packing import packed, window
-from tui_agent.ui.cards.reply import ReplyLine
+from tui_agent.ui.reply import ReplyLine
 from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:

@@ -64,8 +64,8 @@ class Finding(Places):
         if self.session is None:
             self.expect(self._find_later(words), "find")
             return
-        if self.panel is not None and self.panel.has_class("-over"):
-            self.work(self._find_instead_of_panel(words), "find")
+        if self.covered:
+            self.work(self._find_instead(words), "find")
             return
         if self.find_bar is None:
             from tui_agent.ui.chat.find_bar import FindBar  # not needed before the first frame
@@ -83,8 +83,8 @@ class Finding(Places):
         if await self.opened("find"):
             self.open_find(words)
 
-    async def _find_instead_of_panel(self, words: str) -> None:
-        await self.close_panel()
+    async def _find_instead(self, words: str) -> None:
+        await self.uncover()
         self.open_find(words)
 
     async def close_find(self) -> None:

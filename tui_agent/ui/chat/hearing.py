@@ -107,6 +107,8 @@ class Hearing:
         if screen.panel is not None and not isinstance(event, _DELTAS):
             screen.panel.heard()
         screen.results.hear(event)
+        if isinstance(event, said.MemoryProposed | said.MemoryChanged | said.TurnEnded):
+            screen.shelf.heard()
         if isinstance(event, said.TurnStarted):
             screen.show_keys()
         if screen.guide is not None:

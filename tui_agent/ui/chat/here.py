@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.cards.card import Card
     from tui_agent.ui.chat.screen import ChatScreen
     from tui_agent.ui.inspector.panel import Panel
+    from tui_agent.ui.memory.sidebar import Sidebar
 
 Rows = tuple[tuple[str, str], ...]
 
@@ -45,6 +46,20 @@ _TABS: Rows = (
     ("Left Right", "the tab before or after"),
     ("Esc", "close what is open; then back to the composer"),
 )
+_MEMORY: Rows = (
+    ("Up Down", "from row to row; Enter on a scope folds it"),
+    ("/", "search keys and texts"),
+    ("^u ^d", "page the opened memory, else the list"),
+    ("Left Right", "kept, inbox, refused, undone"),
+    ("Esc", "close what is open; then back to the composer"),
+)
+_EDITOR: Rows = (
+    ("Enter", "save; in the key: on to the text"),
+    ("^j alt+Enter", "a new line"),
+    ("Tab", "scope, key, text"),
+    ("Left Right", "on the scope: another one"),
+    ("Esc", "leave it; what was written is there next time"),
+)
 _CHAT: Rows = (
     ("Up Down", "from block to block"),
     ("Enter", "open or fold the block; on a checkpoint: go back to it"),
@@ -72,6 +87,8 @@ def here(screen: ChatScreen) -> Here:
         return _on_card(card, reply=screen.focused is not card)
     if panel is not None and panel.has_focus_within:
         return _in_panel(panel, filters=screen.focused is not panel.tab.rows)
+    if screen.shelf.has_keys and (sidebar := screen.shelf.sidebar) is not None:
+        return _in_memory(sidebar)
     if screen.find_bar is not None and screen.find_bar.has_focus_within:
         return Here("find", _FIND)
     if (result := screen.results.current) is not None:
@@ -98,6 +115,14 @@ def _on_card(card: Card, *, reply: bool) -> Here:
         return Here("your words on the card", _REPLY)
     letters = tuple((choice.letter, choice.words) for choice in card.choices() if choice.letter)
     return Here("the card", letters + _CARD)
+
+
+def _in_memory(sidebar: Sidebar) -> Here:
+    if sidebar.editor.display:
+        return Here("a memory that is written", _EDITOR)
+    told = {key for key, _ in _MEMORY}
+    keys = tuple((entry.key, entry.words) for entry in sidebar.offered() if entry.key not in told)
+    return Here("the memory sidebar", keys + _MEMORY)
 
 
 def _in_panel(panel: Panel, *, filters: bool) -> Here:

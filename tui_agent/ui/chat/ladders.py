@@ -92,6 +92,8 @@ class Ladders(Finding):
             await self.close_find()
         elif self.panel is not None and self.panel.has_class("-over"):
             await self.close_panel()
+        elif self.shelf.lies_over:
+            await self.shelf.close()
         elif self.transcript.result is not None and self.transcript.result.waits:
             self.set_focus(self.composer)
         elif self.stop_turn():

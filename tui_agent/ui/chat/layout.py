@@ -16,8 +16,10 @@ QUIET_CARD_ROWS = 6
 MOST_COMPOSER_ROWS = 6
 LEAST_CARD_ROWS = 5
 DOCKED_FROM = 117
-"""Columns from which the inspector stands beside the chat."""
+"""Columns from which a panel stands beside the chat."""
 PANEL_COLUMNS, WIDE_FROM, WIDE_PANEL_COLUMNS = 44, 200, 64
+BOTH_FROM, SIDEBAR_COLUMNS = 148, 30
+"""Columns from which the inspector and the memory sidebar do, and those that the sidebar has then."""
 
 
 class Share(Struct, frozen=True):
@@ -63,6 +65,25 @@ def panel_columns(width: int) -> int | None:
     if width < DOCKED_FROM:
         return None
     return WIDE_PANEL_COLUMNS if width >= WIDE_FROM else PANEL_COLUMNS
+
+
+class Sides(Struct, frozen=True):
+    """Columns of the inspector and of the memory sidebar beside the chat; None: if it is open it lies over it."""
+
+    inspector: int | None = None
+    memory: int | None = None
+
+
+def sides(width: int, *, inspector: bool, memory: bool, memory_first: bool) -> Sides:
+    """Give both the columns that the chat leaves. Where there is room for one, the one that was there first has it."""
+    beside = panel_columns(width)
+    if beside is None:
+        return Sides()
+    if not (inspector and memory):
+        return Sides(beside, PANEL_COLUMNS)
+    if width >= BOTH_FROM:
+        return Sides(beside, SIDEBAR_COLUMNS)
+    return Sides(None, PANEL_COLUMNS) if memory_first else Sides(beside, None)
 
 
 def overlay_columns(width: int) -> int:

@@ -1,7 +1,8 @@
-"""What stands beside the chat or lies over it: the inspector and the card that goes back."""
+"""What stands beside the chat or lies over it: the inspector, the memory sidebar and the card that goes back."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from tui_agent import literal
@@ -18,9 +19,12 @@ if TYPE_CHECKING:
     from tui_agent.events import Emit, Level
     from tui_agent.ui import bindings
     from tui_agent.ui.cards.jump import Jump
+    from tui_agent.ui.chat.screen import ChatScreen
+    from tui_agent.ui.chat.shelf import Shelf
     from tui_agent.ui.chat.status import StatusLine
     from tui_agent.ui.hosted import HostedApp
     from tui_agent.ui.inspector.panel import Panel
+    from tui_agent.ui.memory.sidebar import Sidebar
     from tui_agent.ui.order import Hold
     from tui_agent.ui.transcript.view import Transcript
 
@@ -37,29 +41,57 @@ class Places(Copying):
         self._put_away: Panel | None = None
         """The inspector that was closed; it is hidden, since a new one would take much longer to show."""
         self.jump: Jump | None = None
-        self.acts |= {"jump": self._want_jump, "inspect": self._want_panel, "next_place": self._next_place}
+        self.acts |= {
+            "jump": self._want_jump,
+            "inspect": self._want_panel,
+            "memory": self._want_memory,
+            "next_place": self._next_place,
+        }
+        self.spoken["memory"] = lambda words: self.expect(self.shelf.open(look_for=words), "act-memory")
 
     def performed(self, text: str, level: Level = "info") -> None:
         super().performed(text, level)
         if self.panel is not None:
             self.panel.changed()
-            if text and self.panel.has_class("-over"):
-                # the chat, where it is said, is covered
-                severity: SeverityLevel = "information" if level == "info" else level
-                self.notify(literal.visible(text), severity=severity, markup=False)
+        if text and self.covered:
+            # the chat, where it is said, is not seen
+            severity: SeverityLevel = "information" if level == "info" else level
+            self.notify(literal.visible(text), severity=severity, markup=False)
+
+    @property
+    def covered(self) -> bool:
+        """True while the inspector or the memory sidebar lies over the chat."""
+        return self.shelf.lies_over or (self.panel is not None and self.panel.has_class("-over"))
+
+    async def uncover(self) -> None:
+        """Close what lies over the chat."""
+        if self.shelf.lies_over:
+            await self.shelf.close()
+        if self.panel is not None and self.panel.has_class("-over"):
+            await self.close_panel()
 
     def place(self) -> None:
         """Give the panel and the card the columns that this screen leaves them."""
         width = self.size.width
-        columns = layout.panel_columns(width)
+        memory = self.shelf.sidebar is not None
+        sides = layout.sides(
+            width,
+            inspector=self.panel is not None,
+            memory=memory,
+            memory_first=memory and self.shelf.came_first,
+        )
         if self.panel is not None:
-            wide = columns if columns is not None else layout.overlay_columns(width)
-            self.panel.fit(wide, over=columns is None)
+            self.panel.fit(sides.inspector or layout.overlay_columns(width), over=sides.inspector is None)
+        if memory:
+            self.shelf.fit(sides.memory or layout.overlay_columns(width), over=sides.memory is None)
 
     # --- what was pressed behind the key that opens a place is meant for the place
 
     def _want_panel(self) -> None:
         self.expect(self.toggle_panel(), "act-inspect")
+
+    def _want_memory(self) -> None:
+        self.expect(self.shelf.toggle(), "act-memory")
 
     def _want_jump(self) -> None:
         self.expect(self.open_jump(), "act-jump")
@@ -78,6 +110,8 @@ class Places(Copying):
         """Open the inspector, or close it."""
         if not await self.opened("the inspector") or self.session is None:
             return
+        if self.shelf.lies_over and self.panel is None:
+            await self.shelf.close()
         if self.panel is not None:
             await self.close_panel()
         elif self._put_away is not None:
@@ -124,6 +158,7 @@ class Places(Copying):
             self._put_away = panel
             with self.app.batch_update():
                 panel.display = False
+                self.place()
                 if self.focused is not self.composer:
                     self.set_focus(self.composer)
                     await heard(self.composer)
@@ -159,6 +194,39 @@ class Places(Copying):
             footer.Entry(key.key, key.words, f"screen.in_panel('{key.action}')", rank=key.rank)
             for key in keys
         ]
+
+    # --- the memory sidebar
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """The memory sidebar and what is asked in it."""
+        from tui_agent.ui.chat.shelf import Shelf  # not needed before the first frame
+
+        return Shelf(cast("ChatScreen", self))
+
+    def on_sidebar_asked(self, event: Sidebar.Asked) -> None:
+        event.stop()
+        self.work(self.shelf.ask(event), "perform")
+
+    def on_sidebar_source_wanted(self, event: Sidebar.SourceWanted) -> None:
+        event.stop()
+        self.work(self.shelf.show_source(event.memory), "perform")
+
+    def on_sidebar_share_wanted(self, event: Sidebar.ShareWanted) -> None:
+        event.stop()
+        self.work(self.shelf.share(event.what), "perform")
+
+    def on_sidebar_copy_wanted(self, event: Sidebar.CopyWanted) -> None:
+        event.stop()
+        self.copy(event.text)
+
+    def on_sidebar_keys_changed(self, event: Sidebar.KeysChanged) -> None:
+        event.stop()
+        self.show_keys()
+
+    async def action_in_memory(self, name: str) -> None:
+        """An action of the memory sidebar, clicked in the footer."""
+        await self.shelf.act(name)
 
     # --- the jump card
 

@@ -8,7 +8,8 @@
           Dock       one card at a time
           QueueLine, Completion
           #prompt    Composer
-        Panel        the inspector, beside the chat or over it
+        Sidebar      memories, beside the chat or over it
+        Panel        the inspector, the same
         Jump         the card that goes back to a checkpoint, over the chat
       KeyLine                         what can be pressed now
 
@@ -420,6 +421,9 @@ class ChatScreen(Writing, Keyed):
         if self.panel is not None and self.panel.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
             return [*self.panel_entries(), compact, jump, leave]
+        if self.shelf.has_keys:
+            leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
+            return [*self.shelf.entries(), jump, leave]
         if self.find_bar is not None and (self.find_bar.has_focus_within or self.transcript.has_focus):
             return [*self.find_entries(), compact, jump]
         if self.dock.has_keys:

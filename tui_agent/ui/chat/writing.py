@@ -233,8 +233,7 @@ class Writing(Ladders):
     async def _search_sent(self) -> None:
         if self.jump is not None:
             await self.close_jump()
-        if self.panel is not None and self.panel.has_class("-over"):
-            await self.close_panel()
+        await self.uncover()
         self.set_focus(self.composer)
         self.composer.search()
         self.show_keys()

@@ -80,7 +80,7 @@ class Proposal(Result, eq=False, kw_only=True):
 
     @property
     def _whole(self) -> list[tuple[str, FactLevel]]:
-        return list(_replaced(self.old, self.wanted)) if self.old else [(self.wanted, "info")]
+        return list(changes(self.old, self.wanted))
 
 
 class Folded(Result, eq=False, kw_only=True):
@@ -142,8 +142,14 @@ def after(outside: Sequence[str]) -> str:
     return f"after reading {named}{more}"
 
 
-def _replaced(old: str, new: str) -> Iterator[tuple[str, FactLevel]]:
-    """What changes, line by line: those that go, those that come, and those between them that stay."""
+def changes(old: str, new: str) -> Iterator[tuple[str, FactLevel]]:
+    """What changes, line by line: those that go, those that come, and those between them that stay.
+
+    Where nothing is replaced it is the text.
+    """
+    if not old:
+        yield new, "info"
+        return
     before, now = old.split("\n"), new.split("\n")
     for kind, start, stop, first, last in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if kind == "equal":

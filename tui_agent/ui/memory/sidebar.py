@@ -1,0 +1,564 @@
+"""The memory sidebar: what is remembered and what waits to be, with everything that can be done about it.
+
+    Sidebar
+      .tabs      the states, each with how many there are; Left and Right, or a click, change it
+      Rows       the memories under their scopes
+      Filter     while words are looked for
+      .detail    one memory, opened: its text, where it came from, its history
+      Editor     while one is written
+      .sum       what was done last, else what can be said of all of them
+
+It posts `Asked` (commands of the session, in order), `SourceWanted`, `ShareWanted`, `CopyWanted` and `KeysChanged`.
+Memories are read in a thread: when it is opened or has the focus again, and when something says that they changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Region
+from textual.message import Message
+from textual.style import Style
+from textual.worker import Worker, WorkerState
+
+from tui_agent import literal
+from tui_agent.ui import footer, words
+from tui_agent.ui.filter import Filter
+from tui_agent.ui.hosted import heard
+from tui_agent.ui.leaf import Leaf
+from tui_agent.ui.memory import tree
+from tui_agent.ui.memory.editor import Draft, Editor
+from tui_agent.ui.rows import Cell, Column, Rows
+from tui_agent.ui.still import Covered, Down, Text
+from tui_agent.ui.themes import UNICODE
+from tui_agent.ui.transcript.remembered import after, changes
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.strip import Strip
+    from textual.widgets import Input
+
+    from tui_agent.agent.recall import Recall
+    from tui_agent.memory.schema import Change, Memory, Status
+
+Command = tuple[str, ...]
+"""A command of the session: its name and arguments."""
+
+_ROOMY, _COUNTED = 60, 40
+"""Columns from which keys, texts and times have a column each, and from which the tabs say how many there are."""
+_EMPTY: dict[Status, str] = {
+    "accepted": "Nothing is remembered yet: n writes a memory, /remember TEXT does too.",
+    "proposed": "Nothing waits for you. What the model wants to remember is asked in the chat and here.",
+    "rejected": "You have refused nothing.",
+    "suspended": "No turn that was undone had proposed anything.",
+}
+_FRAME = 2
+"""Columns of its border and of the space beside it."""
+
+
+class Sidebar(Down):
+    """The sidebar over the memories of one session. Without `writable` it only shows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "turn(-1)", show=False),
+        Binding("right", "turn(1)", show=False),
+        Binding("slash", "filter", show=False),
+        Binding("escape", "close_detail", show=False),
+        Binding("ctrl+u", "read(-1)", show=False),
+        Binding("ctrl+d", "read(1)", show=False),
+        *(
+            Binding(key, f"own('{key}')", show=False)
+            for key in ("n", "e", "d", "u", "a", "A", "r", "s", "m", "y", "w", "i")
+        ),
+    ]
+
+    @dataclass
+    class Asked(Message):
+        """Commands of the session, one after the other; `told` is said in the place of what they say."""
+
+        commands: tuple[Command, ...]
+        told: str = ""
+        back: Callable[[str], None] | None = None
+        """Called with what is wrong if one of them cannot be carried out."""
+
+    @dataclass
+    class SourceWanted(Message):
+        """Show the message that proposed this memory."""
+
+        memory: Memory
+
+    @dataclass
+    class ShareWanted(Message):
+        """Write the workspace's memories into its MEMORY.md, or read back what is there."""
+
+        what: Literal["share", "adopt"]
+
+    @dataclass
+    class CopyWanted(Message):
+        """Put this text on the clipboard."""
+
+        text: str
+
+    class KeysChanged(Message):
+        """What can be pressed is different now."""
+
+    def __init__(self, recall: Recall, *, writable: bool, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._recall = recall
+        self._writable = writable
+        self._stock = tree.Stock()
+        self._status: Status = "accepted"
+        self._items: list[tree.Heading | Memory] = []
+        self._folded: set[str] = set()
+        self._past: Sequence[Change] = ()
+        """The history of the memory that is open."""
+        self._gone = ""
+        """The memory that was just deleted: undo brings it back."""
+        self._width = 0
+        self._drawn = False
+        self.rows = Rows(self._cells, key=self._key, empty=_EMPTY["accepted"])
+        self.editor = Editor()
+        self._names = Text(classes="tabs", markup=False)
+        self._filter = Filter()
+        self._leaf = Leaf()
+        self._detail = Covered(self._leaf, classes="detail")
+        self._sum = Text(classes="sum", markup=False)
+
+    def compose(self) -> ComposeResult:
+        yield self._names
+        yield self.rows
+        yield self._filter
+        yield self._detail
+        yield self.editor
+        yield self._sum
+
+    def on_mount(self) -> None:
+        self._drawn = True
+        self._filter.display = self._detail.display = self.editor.display = self._sum.display = False
+        self.rows.show(self._cells, 0, columns=self._columns())
+        self._show_names()
+        self.changed()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # but for its border it is covered: each row is as the first
+        return super().render_lines(Region(crop.x, crop.y, crop.width, 1)) * crop.height
+
+    # --- its place on the screen
+
+    def fit(self, columns: int, *, over: bool) -> None:
+        """Take so many columns, beside the chat or over it."""
+        self.set_class(over, "-over")
+        self.styles.width = columns
+        if not self._width:
+            self._width = columns - _FRAME
+
+    def on_resize(self) -> None:
+        if self.size.width != self._width:
+            self._width = self.size.width
+            self._show_names()
+            self.rows.show(self._cells, len(self._items), columns=self._columns())
+
+    def reopen(self) -> None:
+        """Show it again, as it was left, with what has changed meanwhile."""
+        self.display = True
+        self.changed()
+
+    async def entered(self) -> None:
+        """Give the list the focus, and wait until it has heard of it."""
+        self.screen.set_focus(self.rows)
+        await heard(self.rows)
+
+    # --- what it shows
+
+    def changed(self) -> None:
+        """Something became of memories: read them anew."""
+        if self._drawn:
+            self._read()
+
+    @work(group="read", exclusive=True, exit_on_error=False)
+    async def _read(self) -> None:
+        self._stock = await asyncio.to_thread(tree.read, self._recall)
+        self._list()
+        self._show_names()
+        if self._detail.display:
+            self._open()
+
+    def _list(self) -> None:
+        self._items = tree.rows(self._stock, self._status, self._filter.value, self._folded)
+        wanted = self._filter.value.strip()
+        self.rows.empty = f"No memory here says {wanted!r}." if wanted else _EMPTY[self._status]
+        self.rows.show(self._cells, len(self._items), columns=self._columns())
+        self.post_message(self.KeysChanged())
+
+    def show_status(self, status: Status, *, look_for: str = "") -> None:
+        """Show the memories of a state; those with these words, if there are any."""
+        self._status = status
+        self._detail.display = False
+        self._filter.value = look_for
+        self._filter.display = bool(look_for)
+        self._list()
+        self._show_names()
+
+    def _show_names(self) -> None:
+        parts = []
+        for status, name in tree.SHELVES.items():
+            count = self._stock.count(status)
+            said = f"{name} {count:,}" if count and self._width >= _COUNTED else name
+            text = Content.styled(said, "bold reverse" if status == self._status else "$text-muted")
+            parts.append(text.stylize(Style.from_meta({"status": status})))
+        self._names.update(Content(" ").join(parts), layout=False)
+
+    def _columns(self) -> Sequence[Column]:
+        if self._width < _ROOMY:
+            return (Column(),)
+        return (Column("", 22), Column(), Column("", 12))
+
+    def _key(self, index: int) -> str:
+        item = self._items[index]
+        return item.scope if isinstance(item, tree.Heading) else item.id
+
+    def _cells(self, index: int) -> Sequence[Cell]:
+        item = self._items[index]
+        if isinstance(item, tree.Heading):
+            sign = UNICODE.closed if item.folded else UNICODE.opened
+            return (Content.styled(f"{sign} {item.words}", "bold"), f"{item.count:,}", "")
+        text = Content(literal.one_line(" ".join(item.body.split()), 400))
+        key = Content.styled(f"  {literal.one_line(item.key, 60) or '-'}", "$text-secondary")
+        if item.tainted:
+            text = Content.styled("! ", "bold $text-warning") + text
+        if self._stock.is_noise(item):
+            text = Content.styled("status: ", "$text-muted") + text
+        if self._width < _ROOMY:
+            return (Content.assemble(key, "  ", text),)
+        return (key, text, words.clock(item.updated_at))
+
+    @property
+    def current(self) -> Memory | None:
+        """The memory under the cursor."""
+        index = self.rows.cursor
+        item = self._items[index] if 0 <= index < len(self._items) else None
+        return None if isinstance(item, tree.Heading) else item
+
+    def say(self, text: str, level: Literal["info", "error"] = "info") -> None:
+        """Say what was done, or why it could not be."""
+        style = "$text-error" if level == "error" else "$text-success"
+        self._sum.update(Content.styled(literal.visible(text), style))
+        self._sum.display = bool(text)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        event.stop()
+        if event.state is WorkerState.ERROR and event.worker.error is not None:
+            self.say(f"memories cannot be read: {event.worker.error}", "error")
+
+    # --- one of them, opened
+
+    def _open(self) -> None:
+        memory = self.current
+        self._past = ()
+        if memory is not None:
+            self._tell(memory)
+            self._look_back(memory)
+
+    @work(group="history", exclusive=True, exit_on_error=False)
+    async def _look_back(self, memory: Memory) -> None:
+        past = await asyncio.to_thread(self._recall.history, memory.id)
+        if (here := self.current) is not None and here.id == memory.id:
+            self._past = past
+            self._tell(memory, top=False)
+
+    def _tell(self, memory: Memory, *, top: bool = True) -> None:
+        self._leaf.show(self._said(memory), top=top)
+
+    def _said(self, memory: Memory) -> Iterator[tuple[str, str]]:
+        yield f"{memory.scope}  {memory.key}", "bold"
+        told = self._stock.told.get(memory.id)
+        if memory.tainted:
+            yield f"! {after(memory.outside) if memory.outside else 'from outside'}", "bold $text-warning"
+        if told is not None and told.noise:
+            yield "it only tells how the work stands", "$text-warning"
+        for text, level in changes(told.old if told is not None else "", memory.body):
+            yield text, {"added": "$text-success", "removed": "$text-error"}.get(level, "")
+        yield "", ""
+        yield self._origin(memory), "$text-muted"
+        yield from tree.past(self._past, words.clock)
+
+    def _origin(self, memory: Memory) -> str:
+        if not memory.source_session:
+            return "written by you"
+        if memory.source_session == self._recall.session:
+            return "proposed in this session: m goes to the message"
+        return f"proposed in session {memory.source_session}"
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        item = self._items[event.index]
+        if isinstance(item, tree.Heading):
+            self._folded ^= {item.scope}
+            self._list()
+            return
+        self._detail.display = not self._detail.display
+        if self._detail.display:
+            self._open()
+        self.post_message(self.KeysChanged())
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        if self._detail.display:
+            if self.current is None:
+                self._detail.display = False
+            else:
+                self._open()
+        self.post_message(self.KeysChanged())
+
+    def on_rows_sifted(self, event: Rows.Sifted) -> None:
+        event.stop()
+
+    # --- keys
+
+    def offered(self) -> list[footer.Entry]:
+        """What can be pressed while the sidebar has the focus."""
+        if self.editor.display:
+            return [_entry("Enter", "save", "save", 0), _entry("Tab", "next part", "next_part", 2)]
+        made = [_entry(key, said, f"own('{key}')", rank) for rank, (key, said) in enumerate(self._letters())]
+        if self.current is not None:
+            opened = "close" if self._detail.display else "open"
+            made.insert(0, _entry("Enter", opened, "choose", 2))
+        return [*made, _entry("Left Right", "tab", "turn(1)", 20), _entry("/", "search", "filter", 12)]
+
+    def _letters(self) -> Iterator[tuple[str, str]]:
+        """The letters that mean something now, the most useful first."""
+        memory = self.current
+        if not self._writable:
+            yield from self._reading(memory)
+            return
+        if memory is not None and memory.status != "accepted":
+            yield "a", "accept"
+        if memory is not None and memory.status == "proposed":
+            yield "r", "reject"
+        if self._status == "proposed" and (free := len(self._stock.free())) > 1:
+            yield "A", f"accept {free:,}"
+        if memory is not None and memory.status in ("accepted", "proposed"):
+            yield "e", "edit"
+        yield "n", "new"
+        if self._gone or memory is not None:
+            yield "u", "undo"
+        if memory is not None:
+            yield "d", "delete"
+        if memory is not None and memory.status in ("accepted", "proposed"):
+            yield "s", "scope"
+        yield from self._reading(memory)
+        if self._status == "accepted":
+            yield "w", "write MEMORY.md"
+            yield "i", "read MEMORY.md"
+
+    def _reading(self, memory: Memory | None) -> Iterator[tuple[str, str]]:
+        if memory is not None and memory.source_record:
+            yield "m", "message"
+        if self._detail.display:
+            yield "y", "copy"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A letter that means nothing here is a letter as any other."""
+        if action == "own":
+            writes = self.editor.display or self._filter.has_focus
+            return not writes and any(key == parameters[0] for key, _ in self._letters())
+        return not (self.editor.display and action in ("turn", "filter", "read", "close_detail"))
+
+    def action_own(self, key: str) -> None:
+        """Carry out a letter."""
+        memory = self.current
+        match key:
+            case "n":
+                self._write(None)
+            case "A":
+                self._accept_free()
+            case "w":
+                self.post_message(self.ShareWanted("share"))
+            case "i":
+                self.post_message(self.ShareWanted("adopt"))
+            case "u":
+                self._undo(memory)
+            case "y":
+                self.post_message(self.CopyWanted(memory.body if memory is not None else self._leaf.text))
+            case _ if memory is not None:
+                self._do(key, memory)
+
+    def _do(self, key: str, memory: Memory) -> None:
+        match key:
+            case "a":
+                self._ask("accept", memory.id, told=f"remembered: {memory.key}; u takes it back")
+            case "r":
+                self._ask(
+                    "reject",
+                    memory.id,
+                    told=f"refused: {memory.key}; it is not asked again, u takes it back",
+                )
+            case "d":
+                self._gone = memory.id
+                self._ask("forget", memory.id, told=f"forgotten: {memory.key}; u brings it back")
+            case "s":
+                scopes = ("user", "workspace", "session")
+                scope = scopes[(scopes.index(memory.scope) + 1) % len(scopes)]
+                self._ask("scope", memory.id, scope, told=f"{memory.key} belongs to: {scope}")
+            case "m":
+                self.post_message(self.SourceWanted(memory))
+            case _:
+                self._write(memory)
+
+    def _ask(self, *command: str, told: str = "") -> None:
+        if command[0] != "forget":
+            self._gone = ""
+        self.post_message(self.Asked((command,), told))
+
+    def _undo(self, memory: Memory | None) -> None:
+        """Bring back what was just deleted, else take back the last change of the memory under the cursor."""
+        if self._gone or memory is not None:
+            self._ask("unmemory", self._gone or (memory.id if memory is not None else ""))
+
+    def _accept_free(self) -> None:
+        free = self._stock.free()
+        left = self._stock.count("proposed") - len(free)
+        stay = f"; {left:,} {'stays' if left == 1 else 'stay'} to be looked at one by one" if left else ""
+        commands = tuple(("accept", memory.id) for memory in free)
+        self.post_message(self.Asked(commands, f"remembered: {len(free):,}{stay}"))
+
+    def action_choose(self) -> None:
+        """Enter on the row under the cursor."""
+        self.rows.action_choose()
+
+    def action_turn(self, step: int) -> None:
+        """Show the state before or after."""
+        statuses = list(tree.SHELVES)
+        self.show_status(statuses[(statuses.index(self._status) + step) % len(statuses)])
+        self.screen.set_focus(self.rows)
+
+    def on_click(self, event: events.Click) -> None:
+        wanted = event.style.meta.get("status")
+        for status in tree.SHELVES:
+            if status == wanted:
+                self.show_status(status)
+                self.screen.set_focus(self.rows)
+
+    def action_close_detail(self) -> None:
+        """Close what is open, then the search; else leave it to the screen."""
+        if self._detail.display:
+            self._detail.display = False
+            self.post_message(self.KeysChanged())
+        elif self._filter.display:
+            self._unfilter()
+        else:
+            from textual.actions import SkipAction
+
+            raise SkipAction()
+
+    def action_read(self, by: int) -> None:
+        """Page what is read: the opened memory, else the list."""
+        if not self._detail.display:
+            self.rows.action_page(by)
+        elif by < 0:
+            self._leaf.scroll_page_up(animate=False)
+        else:
+            self._leaf.scroll_page_down(animate=False)
+
+    # --- the search
+
+    def action_filter(self) -> None:
+        """Look for words."""
+        self._filter.display = True
+        self.screen.set_focus(self._filter)
+
+    def on_key(self, event: events.Key) -> None:
+        """`/` opens the search here, ahead of bindings: keys right behind it are words and no actions."""
+        if self.editor.display:
+            return
+        if event.key == "slash" and self.screen.focused is not self._filter:
+            event.stop()
+            self.action_filter()
+        elif self.screen.focused is self._filter and event.key in ("up", "down"):
+            event.stop()
+            self.rows.action_step(1 if event.key == "down" else -1)
+        elif self.screen.focused is self._filter and event.is_printable and event.character:
+            event.stop()
+            self._filter.insert_text_at_cursor(event.character)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._list()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.screen.set_focus(self.rows)
+
+    def on_filter_left(self, event: Filter.Left) -> None:
+        event.stop()
+        self._unfilter()
+
+    def _unfilter(self) -> None:
+        self._filter.clear()
+        self._filter.display = False
+        self._list()
+        self.screen.set_focus(self.rows)
+
+    # --- writing
+
+    def _write(self, memory: Memory | None) -> None:
+        self._detail.display = False
+        self.say("")
+        self.editor.open(memory)
+        self.post_message(self.KeysChanged())
+
+    def action_save(self) -> None:
+        """Store what is written, by a click."""
+        self.editor.save()
+
+    def action_next_part(self) -> None:
+        """The next part of what is written, by a click."""
+        self.editor.action_next(1)
+
+    def on_editor_left(self, event: Editor.Left) -> None:
+        event.stop()
+        self._written()
+
+    def _written(self) -> None:
+        self.screen.set_focus(self.rows)
+        self.post_message(self.KeysChanged())
+
+    def on_editor_saved(self, event: Editor.Saved) -> None:
+        event.stop()
+        commands = tuple(_commands(event.memory, event.draft))
+        self.editor.close()
+        self._written()
+        if commands:
+            self.post_message(self.Asked(commands, f"saved: {event.draft.key}", self._refused))
+
+    def _refused(self, trouble: str) -> None:
+        """What was written could not be stored: it is not lost."""
+        self.editor.refused(trouble)
+        self.post_message(self.KeysChanged())
+
+    def on_descendant_focus(self) -> None:
+        self.post_message(self.KeysChanged())
+
+
+def _commands(memory: Memory | None, draft: Draft) -> Iterator[Command]:
+    """What stores a draft, in the place of a memory or as a new one."""
+    if memory is None:
+        yield "remember", draft.scope, f"{draft.key}: {draft.body}"
+        return
+    if draft.scope != memory.scope:
+        yield "scope", memory.id, draft.scope
+    if draft.key != memory.key:
+        yield "rekey", memory.id, draft.key
+    if draft.body != memory.body:
+        yield "amend", memory.id, draft.body
+
+
+def _entry(key: str, said: str, action: str, rank: int) -> footer.Entry:
+    return footer.Entry(key, said, f"screen.in_memory({action!r})", rank=rank)

@@ -1,0 +1,126 @@
+"""The rows of the memory sidebar: memories below the scope that they belong to, of one state, and as they were read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from tui_agent.ui.transcript.remembered import PLACES
+
+if TYPE_CHECKING:
+    from tui_agent.agent.recall import Recall
+    from tui_agent.events import MemoryProposed
+    from tui_agent.memory.schema import Change, Memory, Status
+
+SHELVES: Mapping[Status, str] = {
+    "accepted": "Kept",
+    "proposed": "Inbox",
+    "rejected": "Refused",
+    "suspended": "Undone",
+}
+"""What the memories of each state are called; the order of the tabs."""
+
+
+class Heading(Struct, frozen=True):
+    """Begins the memories of a scope; `folded` ones are not shown below it."""
+
+    scope: str
+    count: int
+    folded: bool = False
+
+    @property
+    def words(self) -> str:
+        """Where they count."""
+        return PLACES[self.scope]
+
+
+class Stock(Struct, frozen=True):
+    """The memories as they were read. `told` says of each proposal what it would replace, and whether it is noise."""
+
+    memories: Sequence[Memory] = ()
+    told: Mapping[str, MemoryProposed] = field(default_factory=dict)
+
+    def count(self, status: Status) -> int:
+        """How many there are of a state."""
+        return sum(memory.status == status for memory in self.memories)
+
+    def free(self) -> list[Memory]:
+        """The proposals that may be accepted together: nothing from outside was read before them, and no noise."""
+        return [
+            memory
+            for memory in reversed(self.memories)
+            if memory.status == "proposed" and not memory.tainted and not self.is_noise(memory)
+        ]
+
+    def is_noise(self, memory: Memory) -> bool:
+        """Does a proposal only tell how the work stands?"""
+        told = self.told.get(memory.id)
+        return told is not None and told.noise
+
+
+def read(recall: Recall) -> Stock:
+    """Read the memories; blocks.
+
+    Raises:
+        StoreError: they cannot be read.
+    """
+    memories = recall.list()
+    return Stock(memories, {one.id: recall.proposal(one) for one in memories if one.status == "proposed"})
+
+
+def rows(stock: Stock, status: Status, words: str, folded: set[str]) -> list[Heading | Memory]:
+    """The memories of a state that hold every word, under their scopes. While words are looked for none is folded."""
+    wanted = words.casefold().split()
+    made: list[Heading | Memory] = []
+    for scope in PLACES:
+        found = [
+            memory
+            for memory in stock.memories
+            if memory.scope == scope and memory.status == status and _holds(memory, wanted)
+        ]
+        if status == "accepted":
+            found.sort(key=lambda memory: memory.key.casefold())
+        elif status == "proposed":
+            found.sort(key=stock.is_noise)  # what is worth a look comes first
+        if found:
+            away = scope in folded and not wanted
+            made.append(Heading(scope, len(found), away))
+            made += [] if away else found
+    return made
+
+
+def _holds(memory: Memory, words: Sequence[str]) -> bool:
+    text = f"{memory.key}\n{memory.body}".casefold()
+    return all(word in text for word in words)
+
+
+_ACTIONS = {
+    "proposed": "proposed",
+    "added": "written by you",
+    "accepted": "accepted",
+    "replaced": "replaced by a proposal",
+    "merged": "went into the one with its key",
+    "rejected": "refused",
+    "edited": "changed",
+    "deleted": "forgotten",
+    "suspended": "set aside with its turn",
+    "resumed": "back with its turn",
+    "ended": "ended with its session",
+    "restored": "back with its session",
+    "undone": "taken back",
+}
+
+
+def past(changes: Sequence[Change], when: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """A memory's changes, the newest first, each in words with the text that it had then if that is another one."""
+    for change in reversed(changes):
+        yield f"{when(change.at)}  {_ACTIONS.get(change.action, change.action)}", ""
+        before, after = change.before, change.after
+        if after is not None and (before is None or before.body != after.body):
+            yield "\n".join(f"    {line}" for line in after.body.split("\n")), "$text-muted"
+        if before is not None and after is not None and before.key != after.key:
+            yield f"    {before.key} -> {after.key}", "$text-muted"
+        if before is not None and after is not None and before.scope != after.scope:
+            yield f"    {before.scope} -> {after.scope}", "$text-muted"
