@@ -149,3 +149,19 @@ def test_of_a_summary_put_in_its_place_it_is_said_whether_it_fits_and_what_happe
     (home / "config" / "settings.toml").write_text("[profiles.claude]\nmodel = 'of-nobody'\n")
     done = run("context", "summary", "The parser.", "--json")
     assert (done.data["fits"], done.code) == (None, 0)
+
+
+def test_where_nobody_can_read_the_summary_it_is_said_that_it_takes_effect_unread(
+    run: Inside, shop: Path, server: Served, home: Path
+) -> None:
+    with (home / "config" / "settings.toml").open("a") as file:
+        file.write("[compaction]\nreview = true\n")
+    for form in (["--output-format", "json"], []):
+        session(shop, *LONG)
+        server.script(Reply.overflow(), Reply.text(SUMMARY), Reply.text("done"))
+        done = run("-p", "go on", "--continue", "--profile", "scripted", *form)
+        assert (done.code, "compaction.review is on, but nobody is there" in done.err) == (0, True), done
+    session(shop, *LONG)
+    done = run("context", "compact", "--strategy", "extractive", "--json")
+    assert (done.code, done.data["strategy"]) == (0, "extractive")
+    assert "it is put in force unread" in done.err

@@ -97,7 +97,7 @@ async def _compacted(session: Session, options: argparse.Namespace, heard: list[
     await session.until_idle()
     await session.shrinking.compactor.until_told()
     for event in heard:
-        if isinstance(event, Notice) and not options.json:
+        if isinstance(event, Notice) and (event.level != "info" or not options.json):
             complain(event.text)
     return next(event for event in reversed(heard) if isinstance(event, Ended))
 

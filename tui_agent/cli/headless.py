@@ -266,6 +266,8 @@ class _Json(_Reporter):
             case UsageReported():
                 for key in self._usage:
                     self._usage[key] += getattr(event, key)
+            case Notice(text=text, source="compaction", level="warning" | "error"):
+                complain(text)
             case CompactionCompleted():
                 self._usage["input"] += event.input - event.cache_read
                 self._usage["output"] += event.output

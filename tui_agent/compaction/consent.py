@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tui_agent.compaction.making import ANSWER_TOKENS, Skipped
+from tui_agent.compaction.making import ANSWER_TOKENS, Skipped, summary_body
 from tui_agent.events import Notice, Question
+from tui_agent.messages.tokens import Estimator
 
 if TYPE_CHECKING:
     from tui_agent.compaction.around import Around
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.events import Emit
 
+UNREAD = (
+    "compaction.review is on, but nobody is there to read the summary: it is put in force unread "
+    "(tui-agent context summary shows it, tui-agent context undo takes it back)"
+)
+"""What is said where nobody can be asked."""
 _MAKE, _LEAVE = "summarise without a model", "leave everything as it is"
 
 
@@ -80,7 +87,10 @@ class Consent:
             Skipped: they did not.
         """
         ask = self._around.ask
-        if ask is None or not self._around.policy().settings.review:
+        if not self._around.policy().settings.review:
+            return found
+        if ask is None:
+            self._emit(Notice(UNREAD, "warning", "compaction"))
             return found
         self._say("waiting for your review")
         retained = found.look.retained
@@ -96,4 +106,9 @@ class Consent:
         if answer.verdict != "once":
             raise Skipped("declined", answer.note or "the summary was discarded at the review")
         text = (answer.edited or "").strip()
-        return replace(found, text=text) if text else found
+        return await asyncio.to_thread(self._edited, found, text) if text else found
+
+    def _edited(self, found: Made, text: str) -> Made:
+        """The summary as it was written anew, with the weight that it has so."""
+        count = Estimator(self._context.model, factor=self._context.factor).count
+        return replace(found, text=text, tokens=count(summary_body(text, found.look.ledger)["content"]))

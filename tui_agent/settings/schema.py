@@ -144,7 +144,9 @@ class Compaction(Table, frozen=True):
         "summary", "name", "How: summary, extractive, none, or an installed strategy's name."
     )
     auto: bool = _now(True, "switch", "Compact without being asked.")
-    review: bool = _now(False, "switch", "Show the summary before it takes effect.")
+    review: bool = _now(
+        False, "switch", "Show the summary before it takes effect (with -p: not, and it says so)."
+    )
     fallback: Literal["ask", "extractive"] = _now(
         "ask",
         "choice",
