@@ -99,7 +99,7 @@ class Rows(QuietScroll, can_focus=True):
         """The cursor came to the row. `index` is the model's, -1 if there is none."""
 
     class Sifted(Message):
-        """A filter shows another number of rows."""
+        """A filter shows another number of rows, or has looked at the last one."""
 
     def __init__(
         self,
@@ -277,6 +277,7 @@ class Rows(QuietScroll, can_focus=True):
         elif self._looking is not None:
             self._looking.stop()
             self._looking = None
+            self.post_message(self.Sifted())
 
     # --- the cursor
 

@@ -55,6 +55,26 @@ async def test_the_filter_finds_one_record_of_many(number: int, words: str, tmp_
         assert rows.cursor == number - 1
 
 
+@pytest.mark.parametrize(
+    ("typed", "found"), [("17", [17, 1_217]), ("#1,998", [1_998]), ("1234567890123456789012", [])]
+)
+async def test_a_number_finds_the_record_of_that_number_too(
+    typed: str, found: list[int], tmp_path: Path
+) -> None:
+    path = tmp_path / "context.jsonl"
+    said = {1_217: "17 files"}
+    write(path, [{"role": "user", "id": f"a{n:b}", "content": said.get(n, "word")} for n in range(1, 2001)])
+    async with looking(path) as made:
+        rows = made.panel.tab.rows
+        await made.press("slash")
+        await made.type(typed)
+        await made.press("enter")
+        await made.until(lambda: not rows.filtering and len(rows) == len(found), "the records")
+        assert f"{len(found)} of 2,000 records" in made.text
+        for line in found:
+            assert any(row.split()[:2] in (["❯", str(line)], [str(line), "you"]) for row in made.lines), line
+
+
 async def test_what_is_left_out_is_said_in_the_opened_record(tmp_path: Path) -> None:
     path = tmp_path / "context.jsonl"
     context = Context(path)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tui_agent.context import Context, Elision, Record
 
 _DROPPED, _SHORTENED = "dropped", "shortened"
+_MOST_DIGITS = 18
+"""Digits of a record's number; more of them are words."""
 _MOST_SHOWN = 64 * 1024
 """Bytes of a record that its detail shows."""
 
@@ -96,7 +98,8 @@ class Records(Tab):
         weight = self.context.weigh()
         damaged = len(self.context.damage)
         many = "record" if len(self) == 1 else "records"
-        shown = f"{len(self.rows):,} of " if len(self.rows) != len(self) else ""
+        far = " so far" if self.rows.filtering else ""
+        shown = f"{len(self.rows):,}{far} of " if len(self.rows) != len(self) else ""
         text = Content(f"{shown}{len(self):,} {many}, {words.number(weight.total, weight.mark)} tokens")
         if damaged:
             text += Content.styled(f", {damaged} damaged", "$text-error")
@@ -106,7 +109,13 @@ class Records(Tab):
         return self._records[index].id
 
     def sifted(self, looked_for: str) -> Callable[[int], bool] | None:
-        return telling.holding(lambda: self._records, looked_for)
+        """Records that hold these words; a number also lets through the record of that number."""
+        holds = telling.holding(lambda: self._records, looked_for)
+        number = looked_for.strip().removeprefix("#").replace(",", "")
+        if holds is None or not number.isdecimal() or len(number) > _MOST_DIGITS:
+            return holds
+        line = int(number)
+        return lambda index: self._records[index].line == line or holds(index)
 
     def reveal(self, record: str) -> None:
         """Go to the record of this id and open it."""
