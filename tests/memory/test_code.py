@@ -1,0 +1,173 @@
+"""Where text is code: the same as markdown-it-py says, which has the whole document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tests.support.examples import examples
+from tui_agent.memory.code import Code, Trial
+
+RULES = ["reference", "link", "image", "autolink", "html_inline", "html_block", "entity"]
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(RULES)
+
+ASKED = "\ue000"
+"""Stands after each `<` that is asked about; the next characters are the second, the third, ..."""
+
+PIECES = st.sampled_from(
+    ["<"] * 6
+    + ["`", "`", "``", "```", "```", "````", "~~~", "~~~", "~~~~", "```py\n", "~~~ `\n", "\\", "\\`", "`x`"]
+    + [
+        "- ",
+        "* ",
+        "+ ",
+        "-",
+        "1. ",
+        "2) ",
+        "10. ",
+        "> ",
+        ">",
+        "> > ",
+        "# ",
+        "---",
+        "===",
+        "***",
+        "* * *",
+        "_ _ _",
+    ]
+    + ["\n"] * 5
+    + ["\n\n", "\n\n", "\r\n", " ", "  ", "   ", "    ", "\t", "a", "b c", "。", "a\n", "\n\n\n"]
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    pieces = draw(st.lists(PIECES, min_size=2, max_size=30))
+    numbers = iter(range(len(pieces)))
+    text = "".join(f"<{chr(ord(ASKED) + next(numbers))}" if piece == "<" else piece for piece in pieces)
+    # in a quote, markdown-it-py reads lines that are indented by four columns or more in a way of its own
+    assume("<" in text and not (">" in text and re.search(r" {4}|\t", text)))
+    return text
+
+
+def theirs(text: str) -> dict[str, str]:
+    def states(tokens: list[Token]) -> Iterator[tuple[str, str]]:
+        for token in tokens:
+            if token.children:
+                yield from states(token.children)
+            elif token.type in ("fence", "code_inline"):
+                yield from ((character, "code") for character in token.content + token.info)
+            else:
+                yield from ((character, "text") for character in token.content)
+
+    return {character: state for character, state in states(MARKDOWN.parse(text)) if character >= ASKED}
+
+
+def ours(text: str) -> dict[str, str]:
+    code, found = Code(), {}
+    for at, character in enumerate(text):
+        if character == "<":
+            found[text[at + 1]] = settled(code, text[at:])
+        code.feed(character)
+    return found
+
+
+def settled(code: Code, rest: str) -> str:
+    while (state := code.settle()) == "maybe":
+        trial = Trial(code)
+        trial.feed(rest)
+        trial.end()
+        code.decide(trial)
+    return state
+
+
+def asked(text: str) -> str:
+    """The text with `ASKED` and what follows it behind each `<`."""
+    parts = text.split("<")
+    return parts[0] + "".join(f"<{chr(ord(ASKED) + n)}{part}" for n, part in enumerate(parts[1:]))
+
+
+@examples(400)
+@given(documents())
+def test_code_is_where_markdown_it_finds_it(text: str) -> None:
+    assert ours(text) == theirs(text)
+
+
+CASES = {
+    "`<`": "code",
+    "``<`": "text",
+    "`` ` <``": "code",
+    "` <": "text",
+    "`\n<`": "code",
+    "`\n\n<`": "text",
+    "\\`<`": "text",
+    "\\\\`<`": "code",
+    "`\\`<": "text",
+    "`` ` < `": "code",
+    "```\n<\n```\n<": "code text",
+    "```\n<\n````\n<": "code text",
+    "````\n<\n```\n<": "code code",
+    "~~~\n<\n```\n<": "code code",
+    "~~~ `<`\n<": "code code",
+    "``` a<\n<\n```\n<": "code code text",
+    "``` a<`\n<\n": "text text",
+    "``` a<```\n<\n": "code text",
+    "   ```\n<": "code",
+    "    ```\n<": "text",
+    "a\n    ```\n<\n    ```": "code",
+    "a\n    ```\n<\n```": "text",
+    "- ```\n  <\n  ```\n  <": "code text",
+    "- ```\n<": "text",
+    "- a\n\n  ```\n  <\n\n  <": "code code",
+    "-\n\n  ```\n  <": "code",
+    "10. ```\n    <\n    ```\n<": "code text",
+    "> ```\n> <\n<": "code text",
+    "> ```\n\n> <": "text",
+    "> - ~~~\n>   <\n> <": "code text",
+    "a `\n- b` <": "text",
+    "a `\n2. b` <": "text",
+    "> a `\nb < ` c": "code",
+    "# a `\n< `": "text",
+    "a `\n---\n< `": "text",
+    "a `\n***\n< `": "text",
+    "a\n```\n<": "code",
+    "`a` < `b` <": "text text",
+    "`a``b < `": "code",
+    "```\r\n<\r\n```\r\n<": "code text",
+    "```\n<": "code",
+    "    <": "text",
+    "```\n```<": "code",
+    "```\n``` \t\n<": "text",
+}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_code_is_found_in_quotes_lists_and_paragraphs(text: str) -> None:
+    assert " ".join(ours(asked(text)).values()) == CASES[text]
+
+
+def test_what_is_left_out_leaves_an_empty_line_empty() -> None:
+    code = Code()
+    code.feed("- ")
+    for _ in range(2):
+        assert code.settle() == "text"
+        code.skip()
+    code.feed("```\n  ")
+    assert code.settle() == "code"
+    code.feed("<x\n")
+    assert code.settle() == "text"
+
+
+def test_what_is_left_out_behind_text_leaves_it_as_it_is() -> None:
+    code = Code()
+    code.feed("a ")
+    assert code.settle() == "text"
+    code.skip()
+    code.feed("```\n")
+    assert code.settle() == "maybe"

@@ -1,0 +1,464 @@
+"""Markers are found in any pieces, never shown, and said what is wrong with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import FrameType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
+from tests.support.hostile import TEXTS
+from tui_agent.memory.markers import Found, Malformed, Marker, MarkerParser, clean
+from tui_agent.memory.schema import LARGEST_BODY, LONGEST_KEY, SCOPES
+
+
+def read(*pieces: str) -> tuple[str, list[Found]]:
+    """What is visible of a text in pieces, and the markers in it."""
+    parser = MarkerParser()
+    fed = [*map(parser.feed, pieces), parser.finish()]
+    return "".join(each.visible for each in fed), [found for each in fed for found in each.found]
+
+
+def markers(text: str) -> list[tuple[str, str, str]]:
+    """Scope, key and body of the markers in a text, which are all well-formed."""
+    found = [marker for marker in read(text)[1] if isinstance(marker, Marker)]
+    assert len(found) == len(read(text)[1])
+    return [(marker.scope, marker.key, marker.body) for marker in found]
+
+
+# --- well-formed
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('<memory scope="user" key="indent">I use tabs</memory>', ("user", "indent", "I use tabs")),
+        ("<memory key='indent' scope='workspace'>x</memory>", ("workspace", "indent", "x")),
+        ('<MEMORY Scope="USER" KEY="Indent">X</Memory>', ("user", "Indent", "X")),
+        ("<memory>x</memory>", ("session", "", "x")),
+        ("<memory >x</memory >", ("session", "", "x")),
+        ('<memory\n  scope = "user"\n  key = "a b"\n>\n x\n</memory\n>', ("user", "a b", "x")),
+        ('<memory scope="user"key="a">x</memory>', ("user", "a", "x")),
+        ('<memory scope=" user " key="  a  b ">x</memory>', ("user", "a b", "x")),
+        ('<memory key="a > b" scope="user">x</memory>', ("user", "a > b", "x")),
+        ("""<memory key='say "hi"' scope="user">x</memory>""", ("user", 'say "hi"', "x")),
+        ('<memory key="a" scope="user" why="asked" x-y:z.1="">x</memory>', ("user", "a", "x")),
+        ('<memory key="">x</memory>', ("session", "", "x")),
+        ('<memory key="a&amp;b&quot;">x &lt; y</memory>', ("session", "a&amp;b&quot;", "x &lt; y")),
+        ("<memory>a < b, <b>c</b>, </memo>, <memoir></memory>", ("session", "", "a < b, <b>c</b>, </memo>, <memoir>")),
+        ("<memory>run `make`, then ```\nmake\n``` \\</memory>", ("session", "", "run `make`, then ```\nmake\n``` \\")),
+        ("<memory>one\r\n\r\ntwo</memory>", ("session", "", "one\n\ntwo")),
+        ("<memory>日本語を使う 🙂</memory>", ("session", "", "日本語を使う 🙂")),
+        (f"<memory>{'é' * (LARGEST_BODY // 2)}</memory>", ("session", "", "é" * (LARGEST_BODY // 2))),
+        (f'<memory key="{"日" * LONGEST_KEY}">x</memory>', ("session", "日" * LONGEST_KEY, "x")),
+    ],
+)  # fmt: skip
+def test_a_marker_is_read(text: str, wanted: tuple[str, str, str]) -> None:
+    assert markers(text) == [wanted]
+    assert clean(text) == ""
+    assert clean(f"before {text} after") == "before  after"
+
+
+def test_several_markers_are_counted_and_know_where_they_stood() -> None:
+    text = 'a<memory>x</memory>b<memory scope="all">y</memory>c<memory>z</memory>'
+    visible, found = read(text)
+    assert visible == "abc"
+    assert [each.ordinal for each in found] == [0, 1, 2]
+    assert [text[each.start : each.end] for each in found] == [
+        "<memory>x</memory>",
+        '<memory scope="all">y</memory>',
+        "<memory>z</memory>",
+    ]
+    assert [each.ordinal for each in MarkerParser(5).feed(text).found] == [5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a < b and c > d",
+        "<mem",
+        "</mem",
+        "<",
+        "<memo>x</memo>",
+        "<memories>x",
+        "<memory-bank>x</memory-bank>",
+        "<memory:x>",
+        "< memory>x",
+        "<\nmemory>x",
+        "&lt;memory&gt;x&lt;/memory&gt;",
+        "#include <memory>\nint main",
+        "#include <memory>\n#include <memory>",
+        "docker run -m <memory limit> image",
+        "if size <memory < other",
+        "<memory of the machine\n\nis small",
+    ],
+)
+def test_what_is_no_marker_is_text(text: str) -> None:
+    assert read(text) == (text, [])
+    assert read(*text) == (text, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`{}`",
+        "``a ` {}``",
+        "`a\nb {} c`",
+        "```\n{}\n```",
+        "```xml\n{}",
+        "``` {}\n```",
+        "~~~~ `\n~~~\n{}\n~~~~",
+        "> ```\n> {}\n> ```",
+        "1. a\n\n   ```\n   {}\n   ```\n",
+        "`a` `` {} `` `b`",
+        "\\\\`{}`",
+    ],
+)
+def test_markers_in_code_are_text(text: str) -> None:
+    text = text.format('<memory scope="user" key="a">b</memory>')
+    assert read(text) == (text, [])
+    assert read(*text) == (text, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a ` b {}",
+        "a ` b {}\n\n`",
+        "\\`{}`",
+        "`` {} `",
+        "`a`{}`b`",
+        "```\nx\n```\n{}",
+        "> ```\n> x\n{}",
+        "- ```\n  x\n\n{}",
+        "``` {} `",
+        "    {}",
+        "<!-- {} -->",
+        "{}```\nx\n```",
+        "# `a\n{} `",
+    ],
+)
+def test_markers_beside_code_are_markers(text: str) -> None:
+    marker = '<memory scope="user" key="a">b</memory>'
+    assert markers(text.format(marker)) == [("user", "a", "b")]
+    assert clean(text.format(marker)) == text.format("")
+
+
+def test_a_marker_that_stood_before_a_fence_leaves_it_one() -> None:
+    text = "<memory>a</memory>```\n<memory>b</memory>\n```\n<memory>c</memory>"
+    assert read(text)[0] == "```\n<memory>b</memory>\n```\n"
+
+
+# --- malformed
+
+OPEN = '<memory scope="user" key="a">'
+
+MALFORMED: dict[str, tuple[str, str, str]] = {
+    "unknown scope": ('x<memory scope="all" key="a">b</memory>y', "there is no scope 'all'; there are session", "xy"),
+    "empty scope": ('<memory scope="" key="a">b</memory>', "there is no scope ''", ""),
+    "two scopes": ('<memory scope="user" scope="session" key="a">b</memory>', "it has scope twice", ""),
+    "two keys": ("<memory key='a' KEY='b'>b</memory>", "it has key twice", ""),
+    "no key": ('<memory scope="user">b</memory>', "a user memory needs a key", ""),
+    "empty key": ("<memory scope='workspace' key=' '>b</memory>", "a workspace memory needs a key", ""),
+    "long key": (f'<memory key="{"k" * 129}">b</memory>', "the key is 129 characters long; 128", ""),
+    "control in key": ('<memory key="a\x07b">b</memory>', "control characters", ""),
+    "escape in key": ('<memory key="\x1b[31m">b</memory>', "control characters", ""),
+    "no body": (f"{OPEN}</memory>", "there is nothing to remember", ""),
+    "blank body": (f"{OPEN} \n\t </memory>", "there is nothing to remember", ""),
+    "no quotes": ("<memory scope=user key=a>b</memory>", "straight quotes: scope=user key=a", ""),
+    "one without quotes": ('<memory scope="user" key=a>b</memory>', "straight quotes: key=a", ""),
+    "curly quotes": ("<memory scope=“user” key=“a”>b</memory>", "straight quotes: scope=“user” key=“a”", ""),
+    "mixed quotes": ("<memory key=\"a'>b</memory>", "a quote in it does not end", ""),
+    "backquotes": ("<memory key=`a`>b</memory>", "straight quotes: key=`a`", ""),
+    "entity quotes": ("<memory key=&quot;a&quot;>b</memory>", "straight quotes: key=&quot;a", ""),
+    "open quote": ('<memory scope="user key="a">b</memory>', "no attribute: a\"", ""),
+    "no equals": ('<memory scope "user">b</memory>', "no attribute: scope \"user\"", ""),
+    "bare word": ('<memory scope="user" key="a" now>b</memory>', "no attribute: now", ""),
+    "words alone": ("<memory user>b</memory>", "no attribute: user", ""),
+    "no name": ('<memory ="user">b</memory>', "straight quotes: =\"user\"", ""),
+    "less-than in value": ('<memory key="a<b">c</memory>', "there is no opening tag", '<memory key="a<b">c'),
+    "self-closing": ('x<memory scope="user" key="a"/>y', "it closes itself", "xy"),
+    "self-closing, bare": ("x<memory/>y", "it closes itself", "xy"),
+    "self-closing, then closed": ('<memory key="a" />b</memory>c', "it closes itself", "bc"),
+    "nested": (f"x{OPEN}b<memory>c</memory>d</memory>y", "another one inside", "xy"),
+    "nested deeper": (f"{OPEN}{OPEN}{OPEN}b</memory></memory></memory>y", "another one inside", "y"),
+    "nested, bare": ("<memory>a<memory>b</memory>c</memory>", "another one inside", ""),
+    "nested, self-closing": (f"{OPEN}a<memory/>b</memory>c", "another one inside", "c"),
+    "not closed": (f"x{OPEN}b\n\nthe rest", "it is not closed", "xb\n\nthe rest"),
+    "not closed, in parts": (f"x{OPEN}b</mem", "it is not closed", "xb</mem"),
+    "inner one closed": (f"x{OPEN}b<memory key='c'>d</memory>e", "it is not closed", "xbde"),
+    "closed only in code": (f"{OPEN}b `</memor`", "it is not closed", "b `</memor`"),
+    "too large": (f"x{OPEN}{'b' * 5000}</memory>y", "longer than 4,096 bytes", f"x{'b' * 5000}y"),
+    "too large by bytes": (f"{OPEN}{'é' * 2049}</memory>", "longer than 4,096 bytes", "é" * 2049),
+    "too large with tags": (f"{OPEN}{'<memory/>' * 400}{'b' * 500}", "longer than 4,096 bytes", "b" * 500),
+    "closed again": (f"x{OPEN}b</memory>c</memory>y", "no opening tag for a closing one", "xcy"),
+    "only closed": ("x</memory >y", "no opening tag for a closing one", "xy"),
+    "closing tag cut off": (f"x{OPEN}b</memory", "its closing tag is broken", "x"),
+    "closing tag with words": (f"x{OPEN}b</memory user>y", "its closing tag is broken", "xuser>y"),
+    "tag cut off": ('x<memory scope="user" key="a', "it is cut off", "x"),
+    "tag cut off in a name": ("x<memory scope='user' ke", "it is cut off", "x"),
+    "tag cut off at once": ("x<memory", "it is cut off", "x"),
+    "tag ends in a paragraph": ('<memory scope="user" key="a"\n\nb', "its tag does not end", "\n\nb"),
+    "tag without an end": (f"<memory key='a' {'b ' * 300}>", "its tag does not end", f"{'b ' * 300}>"),
+    "tag in a tag": (f"<memory scope='user' {OPEN}b</memory>", "its tag does not end", ""),
+    "key of two lines": ('<memory key="a\n\nb">c</memory>', "no opening tag", '<memory key="a\n\nb">c'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_marker_is_said_and_hidden(name: str) -> None:
+    text, words, visible = MALFORMED[name]
+    for pieces in ([text], list(text), [text[:9], text[9:]]):
+        shown, found = read(*pieces)
+        malformed = [each for each in found if isinstance(each, Malformed)]
+        assert len(malformed) == 1
+        assert malformed[0].notice.startswith("a <memory> marker is not stored: ")
+        assert words in malformed[0].notice
+        assert malformed[0].raw == text[malformed[0].start : malformed[0].end]
+        assert shown == visible
+        stored = [each for each in found if isinstance(each, Marker)]
+        assert len(stored) == (name in ("closed again", "tag in a tag"))
+
+
+def test_there_are_notices_without_anything_that_a_terminal_obeys() -> None:
+    text = '<memory scope="\x1b[2J\u202e\n" \x07>b</memory>'
+    (found,) = read(text)[1]
+    assert isinstance(found, Malformed)
+    assert found.notice.isprintable()
+
+
+def test_two_that_are_wrong_are_both_said() -> None:
+    found = read('<memory scope="all">a</memory> <memory key=b>c</memory>')[1]
+    assert ["all" in found[0].notice, "key=b" in found[1].notice] == [True, True]  # type: ignore[union-attr]
+
+
+def test_after_one_that_is_not_closed_nothing_is_stored_but_nothing_is_lost() -> None:
+    text = f"{OPEN}b\n\n{OPEN}c</memory>\n\nthe rest"
+    visible, found = read(text)
+    assert visible == "b\n\nc\n\nthe rest"
+    assert [type(each) for each in found] == [Malformed]
+
+
+def test_after_one_that_was_too_large_others_are_read() -> None:
+    visible, found = read(f"{OPEN}{'b' * 5000}</memory> {OPEN}c</memory>")
+    assert visible == f"{'b' * 5000} "
+    assert [type(each) for each in found] == [Malformed, Marker]
+
+
+# --- whatever the pieces are
+
+SOUP = st.lists(
+    st.sampled_from(
+        ["<memory", "</memory>", "<memory>", "</memory", OPEN, "<memory key='b'>", "<memory x>", "<memory/>"] * 2
+        + ["<mem", "ory", "<", ">", "/", "/>", " scope=", '"', "'", '"user"', "key='", "=", "MEMORY", "</"]
+        + ["`", "``", "```", "```\n", "~~~\n", "\n", "\n\n", "\n", "- ", "> ", "    ", "\\", "a", "b ", "日", "\r\n"]
+        + ["# ", "x" * 300, "é" * 1500, "\ud83d", "\ude42", "y " * 120]
+    ),
+    max_size=25,
+).map("".join)  # fmt: skip
+
+
+@st.composite
+def split(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> tuple[str, list[str]]:
+    text = draw(texts)
+    cuts = draw(st.sets(st.integers(0, len(text)), max_size=12))
+    places = sorted({0, len(text), *cuts})
+    return text, [text[start:end] for start, end in pairwise(places)]
+
+
+@examples(300)
+@given(split(SOUP))
+def test_any_pieces_show_and_find_the_same(given: tuple[str, list[str]]) -> None:
+    text, pieces = given
+    whole = read(text)
+    assert read(*pieces) == whole
+    assert read(*text) == whole
+    assert clean(text) == whole[0]
+    check(text, *whole)
+
+
+def check(text: str, visible: str, found: Sequence[Found]) -> None:
+    """What is found lies in the text, in its order; what is visible is the text with parts left out."""
+    at = 0
+    for number, each in enumerate(found):
+        assert at <= each.start < each.end <= len(text)
+        assert each.ordinal == number
+        at = each.end
+        raw = text[each.start : each.end]
+        assert raw.lower().startswith(("<memory", "</memory"))
+        if isinstance(each, Malformed):
+            assert each.raw == raw
+        else:
+            assert raw.lower().startswith("<memory")
+            assert raw.endswith(">")
+            assert each.scope in SCOPES
+            assert each.body
+    rest = iter(text)
+    assert all(character in rest for character in visible)
+
+
+Part = tuple[str, str, str]
+"""What stands in the text, what is visible of it, and the body that is found ("?": something malformed)."""
+
+SECRET = st.text(st.sampled_from("\ue001\ue002\ue003"), min_size=1, max_size=3)
+PROSE = st.lists(
+    st.sampled_from(
+        ["a", "b c. ", "\n", "\n\n", "<", "</", "<mem", "<memor", "<b>", ">", '"', "<memory-x>", "&lt;memory&gt;", "日"]
+    ),
+    max_size=4,
+).map("".join)  # fmt: skip
+CODE = ["`{}`", "`` ` {} ``", "\n\n```\n{}\n```\n\n", "\n\n~~~ {}\n`\n{}\n~~~\n\n", "\n\n> ```\n> {}\n\n"]
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> Part:
+    prose, secret = draw(PROSE), draw(SECRET)
+    kind = draw(st.sampled_from(["prose", "marker", "malformed", "code"]))
+    if kind == "prose":
+        return prose, prose, ""
+    if kind == "code":
+        code = draw(st.sampled_from(CODE)).replace("{}", "<memory key='x'>y</memory>")
+        return f" {code} ", f" {code} ", ""
+    quote = draw(st.sampled_from("'\""))
+    attributes = [f"key={quote}{secret}{quote}", f"scope={quote}{draw(st.sampled_from(SCOPES))}{quote}"]
+    if kind == "malformed":
+        attributes.append(draw(st.sampled_from([f"x={secret}", secret, f"key='{secret}'", "scope='all'"])))
+    space = draw(st.sampled_from([" ", "\n", "  "]))
+    tag = "<memory" + "".join(f"{space}{each}" for each in draw(st.permutations(attributes)))
+    end = draw(st.sampled_from(["</memory>", "</MEMORY\n>"]))
+    body = draw(st.sampled_from(["{}", "`{}`", "{}\n\n```\n{}", "{} < {} > {}", "<b>{}</b>"])).replace(
+        "{}", secret
+    )
+    return f"{tag}>{body}{end}", "", body if kind == "marker" else "?"
+
+
+@examples(300)
+@given(st.lists(parts(), max_size=8), st.data())
+def test_no_character_of_a_marker_is_ever_visible(drawn: list[Part], data: st.DataObject) -> None:
+    raw = "".join(text for text, _, _ in drawn)
+    wanted = "".join(visible for _, visible, _ in drawn)
+    _, pieces = data.draw(split(st.just(raw)))
+    parser = MarkerParser()
+    shown = ""
+    bodies: list[str] = []
+    for fed in [*map(parser.feed, pieces), parser.finish()]:
+        shown += fed.visible
+        bodies += [each.body if isinstance(each, Marker) else "?" for each in fed.found]
+        assert wanted.startswith(shown)
+    assert shown == wanted
+    assert bodies == [body for _, _, body in drawn if body]
+
+
+EARLY = [
+    ("a", "a"),
+    ("a <", "a "),
+    ("a </memor", "a "),
+    ("a <memo", "a "),
+    ("a <memos", "a <memos"),
+    ("a <memory", "a "),
+    ("a <memory-", "a <memory-"),
+    ("a <memory scope='user' ", "a "),
+    ("a <memory scope='user' < b", "a < b"),
+    ("a <memory of <", "a <memory of "),
+    ("a < b <", "a < b "),
+    ("`<memory", "`"),
+    ("`<memory>", "`"),
+    ("`<memory>`", "`"),
+    ("`<memory>` ", "`<memory>` "),
+    ("```\n<memory>", "```\n<memory>"),
+    ("a ` b <memory>c</memory> d", "a ` b "),
+    ("a ` b <memory>c</memory> d\n\ne", "a ` b  d\n\ne"),
+    (f"{OPEN}b", ""),
+    (f"{OPEN}b</memory> c", " c"),
+    (f"{OPEN}{'b' * 4097}", "b" * 4097),
+    (f"<memory x>{'b' * 257}", f"<memory x>{'b' * 257}"),
+    ("#include <memory>\n", "#include "),
+    ("#include <memory>\n<memory key='a'>", "#include <memory>\n"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), EARLY)
+def test_text_is_shown_as_soon_as_it_cannot_be_of_a_marker(text: str, shown: str) -> None:
+    parser = MarkerParser()
+    assert "".join(parser.feed(character).visible for character in text) == shown
+
+
+@examples(100)
+@given(st.text(st.characters(exclude_characters="<")), st.lists(PROSE, max_size=5))
+def test_no_more_than_the_beginning_of_a_tag_is_held_back(plain: str, prose: list[str]) -> None:
+    parser = MarkerParser()
+    assert parser.feed(plain).visible == plain
+    text, shown = "", ""
+    for character in "".join(prose):
+        text, shown = text + character, shown + parser.feed(character).visible
+        assert "</memory".startswith(text[len(shown) :]) or "<memory".startswith(text[len(shown) :])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_hostile_texts_are_read_like_any(name: str) -> None:
+    text = TEXTS[name]
+    whole = read(text)
+    check(text, *whole)
+    assert read(*(text[at : at + 7] for at in range(0, len(text), 7))) == whole
+    if "memory" not in text:
+        assert whole == (text, [])
+
+
+# --- the work that it takes
+
+HOSTILE = {
+    "beginnings": "<memo",
+    "names": "<memory",
+    "open tags": "<memory ",
+    "bare": "<memory>",
+    "closed": "</memory>",
+    "not closed": "<memory key='a'>",
+    "spaces": f"<memory{' ' * 600}",
+    "equals": f"<memory{'=' * 600}",
+    "quotes": '<memory key="',
+    "in inline code": "`<memory>",
+    "runs of backticks": "".join("`" * n + "<memory a" for n in range(1, 30)) + "a\n" * 150,
+    "runs that close": "".join("`" * n + " " for n in [*range(1, 40), *range(40, 0, -1)]),
+    "paragraphs": "`<memory\n\n",
+    "no fences": "``` a`\n",
+    "deep": "> " * 60 + "a\n" + "``` a`\n" * 60,
+    "wide": "> - " * 200 + "<memory\n",
+    "blank": f"</memory{' ' * 80}",
+    "lines": "\n",
+    "large bodies": f"<memory key='a'>{'b' * 5000}",
+    "large bodies of lines": f"<memory key='a'>{chr(10) * 5000}",
+    "markers": f"{OPEN}b</memory>",
+    "nested": f"{OPEN}<memory/></memory>",
+}
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions are called, those of the interpreter among them."""
+    count = 0
+
+    def counted(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("size", [7, 1_000_000])
+def test_four_times_the_text_is_four_times_the_work(name: str, size: int) -> None:
+    def work(length: int) -> int:
+        text = (HOSTILE[name] * (length // len(HOSTILE[name]) + 1))[:length]
+        pieces = [text[at : at + size] for at in range(0, length, size)]
+        return calls(lambda: read(*pieces))
+
+    assert work(16_000) < 6 * work(4_000) + 2000
