@@ -71,8 +71,7 @@ class Stage:
 
     async def settle(self) -> None:
         """Let everything that is under way be done: events heard, messages handled, the screen drawn."""
-        while self.app.pressing:
-            await self.pilot.pause(0)
+        await self._handled()
         for _ in range(3):
             await self.pilot.pause(0.005)
 

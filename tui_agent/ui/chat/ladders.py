@@ -104,7 +104,7 @@ class Ladders(Finding):
             self.set_focus(self.composer)
         elif now - self._escaped < _TWICE:
             self._escaped = float("-inf")
-            await self.open_jump()
+            self._want_jump()
         else:
             self._escaped = now
 

@@ -230,9 +230,9 @@ class Places(Copying):
 
     # --- the jump card
 
-    async def on_transcript_checkpoint_chosen(self, event: Transcript.CheckpointChosen) -> None:
+    def on_transcript_checkpoint_chosen(self, event: Transcript.CheckpointChosen) -> None:
         event.stop()
-        await self.open_jump(event.id)
+        self.expect(self.open_jump(event.id), "act-jump")
 
     async def open_jump(self, checkpoint: int | None = None) -> None:
         """Open the card that goes back, at a checkpoint or at the newest turn."""

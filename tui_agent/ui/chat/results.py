@@ -237,6 +237,8 @@ class Results:
     async def undo(self) -> None:
         """Undo the last rewrite; of a compaction since which something was said, ask what becomes of that."""
         screen = self._screen
+        if not await screen.opened("/undo"):
+            return
         context = screen.session.context if screen.session is not None else None
         change = context.change if context is not None else None
         if context is None or change is None or change.op not in _COMPACTIONS or not _said_since(context):
