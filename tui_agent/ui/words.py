@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from tui_agent.context import Checkpoint
 
 T = TypeVar("T")
 
@@ -34,6 +37,14 @@ def tokens(value: Counted | int | None) -> str:
     if value is None:
         return ""
     return number(value) if isinstance(value, int) else number(value.count, value.mark)
+
+
+def checkpoint_widths(points: Sequence[Checkpoint]) -> tuple[int, int]:
+    """Columns for the numbers of these checkpoints and for their tokens: the newest has the widest."""
+    newest = points[-1] if points else None
+    if newest is None:
+        return 4, 8
+    return max(4, len(str(newest.id))), max(8, len(tokens(newest.tokens or None)))
 
 
 def size(count: int) -> str:

@@ -69,6 +69,21 @@ async def test_page_keys_scroll_the_preview(tmp_path: Path) -> None:
         await made.until(lambda: "answer 4 line 29" in made.text, "the end")
 
 
+def _late_turns(session: FakeSession) -> None:
+    _turns(session)
+    for point in session.context.checkpoints():
+        point.id += 1_032_550
+        point.tokens += 12_345_000
+
+
+async def test_long_numbers_are_shown_whole(tmp_path: Path) -> None:
+    async with stage(tmp_path, prepare=_late_turns) as made:
+        await made.press("ctrl+x", "g")
+        await made.until(lambda: "run the tests" in made.text and "list the files" in made.text, "the turns")
+        newest = next(line for line in made.lines if "1032555" in line)
+        assert "run the tests" in newest and "12,350,400" in newest.split()
+
+
 async def test_turns_with_the_same_words_are_told_apart(tmp_path: Path) -> None:
     async with stage(tmp_path, prepare=_turns) as made:
         await _open(made)

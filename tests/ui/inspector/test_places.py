@@ -135,6 +135,24 @@ async def test_turns_of_a_long_log_are_found_from_the_newest_back(tmp_path: Path
         assert made.panel.tab.rows.cursor == 0
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_long_numbers_of_checkpoints_are_shown_whole(size: tuple[int, int], tmp_path: Path) -> None:
+    path = tmp_path / "context.jsonl"
+    records: list[dict[str, object]] = []
+    for number in (7, 1_032_556):
+        records += [
+            {"role": "_checkpoint", "id": number, "uid": f"c{number}", "turn": True},
+            {"role": "user", "id": f"u{number}", "content": f"question {number}"},
+            {"role": "assistant", "id": f"a{number}", "content": "answer"},
+            {"role": "_usage", "token_count": 12_345_678},
+        ]
+    write(path, records)
+    async with looking(path, "Checkpoints", size=size) as made:
+        await made.until(lambda: "question 7" in made.text)
+        newest = next(line for line in made.lines if "question 1032556" in line)
+        assert "1032556" in newest.split("question")[0].split() and "12,345,678" in newest.split()
+
+
 # --- backups
 
 

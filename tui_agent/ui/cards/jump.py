@@ -37,10 +37,14 @@ if TYPE_CHECKING:
 
     from tui_agent.context import Checkpoint, Context
 
-_COLUMNS = (Column("", 5, "right"), Column("when", 12), Column("tokens", 8, "right"), Column("your words", 0))
-
 _MOST_ROWS = 7
 """Checkpoints that are seen at once; the rest of the card is the preview."""
+
+
+def _columns(points: Sequence[Checkpoint]) -> Sequence[Column]:
+    digits, weight = words.checkpoint_widths(points)
+    numbers = Column("", digits + 1, "right")
+    return (numbers, Column("when", 12), Column("tokens", weight, "right"), Column("your words"))
 
 
 class Jump(Vertical):
@@ -76,7 +80,9 @@ class Jump(Vertical):
         self._alike: dict[str, list[int]] = defaultdict(list)
         """Words -> the turns that begin with them, newest first."""
         self._left = 0
-        self.rows = Rows(self._cells, columns=_COLUMNS, text=self._text, empty="Looking for checkpoints ...")
+        self.rows = Rows(
+            self._cells, columns=_columns(()), text=self._text, empty="Looking for checkpoints ..."
+        )
         self.filter = Filter()
         self.preview = Transcript(id="jump-preview", classes="preview")
         self._facts = Static(classes="facts", markup=False)
@@ -96,7 +102,9 @@ class Jump(Vertical):
     @work(group="gather", exclusive=True, exit_on_error=False)
     async def _gather(self) -> None:
         """Find the turns from the newest on; the list can be used meanwhile."""
-        async for point in words.in_slices(reversed(self._source.checkpoints())):
+        points = self._source.checkpoints()
+        self.rows.show(self._cells, 0, columns=_columns(points))
+        async for point in words.in_slices(reversed(points)):
             if point.turn or point.id == self._wanted:
                 self._points.append(point)
                 if point.turn:

@@ -72,6 +72,7 @@ class Checkpoints(Tab):
         )
         super().__init__(context, rows, around)
         self._points: Sequence[Checkpoint] = ()
+        self._digits = 0
         self._turns: list[int] = []
         """The turns that were found, newest first."""
         self._shown = array("I")
@@ -82,8 +83,9 @@ class Checkpoints(Tab):
         self._generation = -1
 
     def columns(self) -> Sequence[Column]:
+        self._digits, weight = words.checkpoint_widths(self._points)
         when = Column("when", 6 if self.narrow else 12)
-        return (Column("", 6), when, Column("tokens", 8, "right"), Column("your words"))
+        return (Column("", 2 + self._digits), when, Column("tokens", weight, "right"), Column("your words"))
 
     def __len__(self) -> int:
         return len(self._shown)
@@ -138,7 +140,7 @@ class Checkpoints(Tab):
         if self._looked < 0:
             # steps before the first turn belong to none
             self._shown.extend(range(self._turns[-1] if self._turns else len(self._points)))
-        self.rows.show(self.cells, len(self._shown))
+        self.rows.show(self.cells, len(self._shown), columns=self.columns())
         self._sums()
 
     def _add(self, at: int) -> None:
@@ -179,7 +181,7 @@ class Checkpoints(Tab):
             text = literal.one_line(self._step_words(point), FIRST_WORDS)
             said = Content.styled(f"  {text}", "$text-muted")
         when = words.clock(point.at, short=self.narrow)
-        return (f"{sign} {point.id:>4}", when, words.tokens(point.tokens or None), said)
+        return (f"{sign} {point.id:>{self._digits}}", when, words.tokens(point.tokens or None), said)
 
     def _has_steps(self, turn: int) -> bool:
         return turn + 1 < len(self._points) and not self._points[turn + 1].turn
