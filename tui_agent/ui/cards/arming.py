@@ -53,6 +53,10 @@ class Gate:
         self._front = clock()
         self.forget()
 
+    def been_read(self) -> None:
+        """The card has been there for long."""
+        self._front = float("-inf")
+
     def take(self) -> None:
         """The card takes the focus now, from somebody who may be about to write."""
         self._took = clock()

@@ -106,6 +106,7 @@ class Letters:
         write: Callable[[str], None],
     ) -> None:
         self._gate = arming.Gate(timers, self._alone)
+        self._gate.been_read()  # made for the first key on what may have stood there for long
         self._chosen = chosen
         self._write = write
         self._at: Result | None = None

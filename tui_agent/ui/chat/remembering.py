@@ -196,7 +196,7 @@ class Remembering:
         work = self._screen.work
         if isinstance(entry, Folded):
             if letter == "p":
-                self._screen.act("memory")
+                self._screen.expect(self._screen.shelf.open(inbox=True), "act-memory")
             else:
                 work(self._reject_all(entry), "perform")
         elif isinstance(entry, Proposal):

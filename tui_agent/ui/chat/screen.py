@@ -251,10 +251,15 @@ class ChatScreen(Writing, Keyed):
             self.work(self.dock.settle(_OPENING), "cards")
             self.tell_app(self.WayOut(event.answer.note))
         elif (done := self._own.pop(event.question.id, None)) is not None:
-            self.work(self.dock.settle(event.question.id), "cards")
-            done(event.answer)
+            self.work(self._own_answer(event, done), "cards")
         elif self.session is not None:
             self.work(self.session.answer(event.question.id, event.answer), "answer")
+
+    async def _own_answer(self, event: Dock.Chosen, done: Callable[[Answer], None]) -> None:
+        """Keys wait until it is known where they go after the answer."""
+        async with self.dock.hold():
+            await self.dock.settle(event.question.id)
+            done(event.answer)
 
     async def _ask_again(self, question: Question) -> None:
         """What was typed is none of the answers: it is in the composer, and the question still waits."""

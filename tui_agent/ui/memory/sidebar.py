@@ -184,26 +184,31 @@ class Sidebar(Down):
 
     @work(group="read", exclusive=True, exit_on_error=False)
     async def _read(self) -> None:
+        first = not self._stock.memories
         self._stock = await asyncio.to_thread(tree.read, self._recall)
-        self._list()
+        self._list(anew=first)
         self._show_names()
         if self._detail.display:
             self._open()
 
-    def _list(self) -> None:
+    def _list(self, *, anew: bool = False) -> None:
+        """Show what there is to show; `anew`: from the first memory on."""
         self._items = tree.rows(self._stock, self._status, self._filter.value, self._folded)
         wanted = self._filter.value.strip()
         self.rows.empty = f"No memory here says {wanted!r}." if wanted else _EMPTY[self._status]
         self.rows.show(self._cells, len(self._items), columns=self._columns())
+        if anew and self._items:
+            self.rows.move(1)
         self.post_message(self.KeysChanged())
 
     def show_status(self, status: Status, *, look_for: str = "") -> None:
         """Show the memories of a state; those with these words, if there are any."""
+        self.say("")
         self._status = status
         self._detail.display = False
         self._filter.value = look_for
         self._filter.display = bool(look_for)
-        self._list()
+        self._list(anew=True)
         self._show_names()
 
     def _show_names(self) -> None:
