@@ -6,9 +6,9 @@ arguments of calls, in results, in answers, in names of changed files, in comman
 if the next request has it: in the summary, in the ledger, or word for word. A correction whose old value alone is left
 is worse than none and is counted apart.
 
-For `summary` the model is scripted: one that quotes every fact it is shown (what the program lets a perfect one keep),
-and one that keeps none (what stands without it). With ANTHROPIC_API_KEY in the environment and `--real MODEL` that
-model is asked too.
+For `summary` the model is scripted: one that quotes every fact it is shown (what the program lets a perfect one keep;
+also where the live request is not taken and the history goes as text), and one that keeps none (what stands without
+it). With ANTHROPIC_API_KEY in the environment and `--real MODEL` that model is asked too.
 
 The second table says what part of the window each step freed, and of what was in it: old results elided (micro, 10-30 %
 of the window are meant) and summaries (full, 50-80 %).
@@ -35,6 +35,8 @@ from tests.compaction.stories import KINDS, Kind, Scripted, Story, quoting, spok
 from tui_agent.compaction.extractive import Extractive
 from tui_agent.compaction.summary import Summary
 from tui_agent.events import CompactionCompleted, CompactionFailed, MicroCompacted
+from tui_agent.llm.provider import ProviderError, Reply
+from tui_agent.messages.request import Request
 from tui_agent.settings.schema import Compaction as Keys
 from tui_agent.settings.schema import Profile
 
@@ -133,11 +135,22 @@ def _known(context: Context, story: Story, alone: Alone, model: Model) -> Known:
 # --- who summarises --------------------------------------------------------------------------------------------------
 
 
+class AsText(Scripted):
+    """An endpoint that does not take the live request: the history goes as text, what micro shortened as it was."""
+
+    async def ask(self, request: Request) -> Reply:
+        """The answer to the request's text."""
+        if request.tools:
+            raise ProviderError("not so", kind="invalid")
+        return await super().ask(request)
+
+
 def ways(real: str | None) -> list[Way]:
     """The strategies to be compared. `real` is a model to ask, if its key is set."""
     found = [
         Way("summary, a model that quotes", Summary, lambda: Scripted(quoting, window=WINDOW)),
         Way("the same without micro", Summary, lambda: Scripted(quoting, window=WINDOW), micro=False),
+        Way("the same, asked by text", Summary, lambda: AsText(quoting, window=WINDOW)),
         Way("summary, one that keeps nothing", Summary, lambda: Scripted(lambda text: EMPTY, window=WINDOW)),
         Way("extractive", Extractive, lambda: Scripted(lambda text: "", window=WINDOW)),
     ]

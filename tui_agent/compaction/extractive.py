@@ -146,9 +146,9 @@ def _entries(source: Source) -> Iterator[_Entry]:
     for at in requests:
         rank = end - at if at in newest else _REQUEST + end - at
         yield _Entry(GOAL, at, f"The user: {source.replaced[at].text.strip()}", rank)
-    if said := sum(message.is_words for message in source.kept):
-        words = "message of the user stands" if said == 1 else "messages of the user stand"
-        yield _Entry(GOAL, end, f"{said} {words} behind this summary, word for word.", _PENDING)
+    if asked := sum(message.is_words for message in source.kept):
+        words = "message of the user stands" if asked == 1 else "messages of the user stand"
+        yield _Entry(GOAL, end, f"{asked} {words} behind this summary, word for word.", _PENDING)
     for number, entry in enumerate(source.pending, 1):
         yield _Entry(IN_PROGRESS, end + number, entry, _PENDING + number)
     if source.ledger:
@@ -157,8 +157,8 @@ def _entries(source: Source) -> Iterator[_Entry]:
         if message.origin == "summary":
             yield from _earlier(message, at, source)
         elif message.role == "assistant":
-            if message.text.strip():
-                yield _Entry(DONE, at, f"The agent said: {message.text.strip()}", _LATER + end - at, _ANSWER)
+            if said := source.whole.get(message.id, message).text.strip():
+                yield _Entry(DONE, at, f"The agent said: {said}", _LATER + end - at, _ANSWER)
             for call in _calls(message):
                 yield _Entry(DONE, at, call, _CALL + end - at)
 

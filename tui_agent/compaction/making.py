@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tui_agent.compaction.burden import all_stays, too_high, too_much
 from tui_agent.compaction.handover import handover
 from tui_agent.compaction.ledger import MAX_BYTES, STATE_KEY, Ledger
+from tui_agent.compaction.originals import originals
 from tui_agent.compaction.retention import Retained, retain
 from tui_agent.compaction.strategy import Compaction, CompactionFailed, Source
 from tui_agent.context.encoding import ulid
@@ -171,6 +172,7 @@ def look(
         ledger=ledger.words(),
         pending=[*ledger.pending, *(f"a call of {call.get('name')} is open" for call in open_calls(history))],
         instruction=wanted.instruction,
+        whole=originals(context, retained.replaced),
     )
     return Look(upto, generation, weight, retained, ledger, source, terms, burden)
 

@@ -49,11 +49,13 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
 class Item(Struct, frozen=True):
-    """A piece of the history: who it is from, its text, and if it is a person's words."""
+    """A piece of the history: who it is from, its text, if it is a person's words, and if it is a summary itself, of
+    which nothing may be left out."""
 
     head: str
     text: str
     words: bool = False
+    dense: bool = False
 
 
 def items(messages: Iterable[Message], *, stays: Container[str] = ()) -> list[Item]:
@@ -73,15 +75,16 @@ def items(messages: Iterable[Message], *, stays: Container[str] = ()) -> list[It
 def chunks(found: Sequence[Item], room: int, count: Count) -> list[list[Item]]:
     """The items in as few pieces as fit `room` tokens each.
 
-    If all of it fits, it is one piece and whole. Otherwise giant items are cut to head and tail first, and only
-    what is still too much is parted, between items.
+    If all of it fits, it is one piece and whole. Otherwise giant items are cut to head and tail first, a giant summary
+    is parted between lines, and only what is still too much is parted, between items.
     """
     weighed = [(item, _weigh(item, count)) for item in found]
     if sum(weight for _, weight in weighed) <= room:
         return [list(found)] if found else []
     pieces: list[list[Item]] = []
     left = 0
-    for item, weight in (_cut(item, weight, room, count) for item, weight in weighed):
+    smaller = (small for item, weight in weighed for small in _smaller(item, weight, room, count))
+    for item, weight in smaller:
         if not pieces or weight > left:
             pieces.append([])
             left = room
@@ -122,12 +125,30 @@ def cut(text: str, tokens: int, count: Count) -> str:
     return text
 
 
-def _cut(item: Item, weight: int, room: int, count: Count) -> tuple[Item, int]:
+def _smaller(item: Item, weight: int, room: int, count: Count) -> Iterator[tuple[Item, int]]:
+    """The item where it is not giant, else its head and tail, or all of it in parts."""
     most = max(1, room // _GIANT * (2 if item.words else 1) - _HEAD_COST)
     if weight - _HEAD_COST <= most:
-        return item, weight
-    item = replace(item, text=cut(item.text, most, count))
-    return item, _weigh(item, count)
+        yield item, weight
+        return
+    for text in _parted(item.text, most, count) if item.dense else [item.text]:
+        part = replace(item, text=cut(text, most, count))
+        yield part, _weigh(part, count)
+
+
+def _parted(text: str, most: int, count: Count) -> Iterator[str]:
+    """The text in parts of at most about so many tokens, between lines; a line that has more stays one part."""
+    part: list[str] = []
+    left = most
+    for line in text.splitlines():
+        weight = count(line) + 1
+        if part and weight > left:
+            yield "\n".join(part)
+            part, left = [], most
+        part.append(line)
+        left -= weight
+    if part:
+        yield "\n".join(part)
 
 
 def _weigh(item: Item, count: Count) -> int:
@@ -164,7 +185,7 @@ def _spoken(message: Message, said: Sequence[str]) -> Item:
     if message.origin is None:
         return Item("user", text, words=True)
     if message.origin == "summary":
-        text = summary_of(text)
+        return Item(_ORIGINS["summary"], summary_of(text), dense=True)
     return Item(_ORIGINS.get(message.origin, f"note by the program ({message.origin})"), text)
 
 

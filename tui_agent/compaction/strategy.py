@@ -20,9 +20,10 @@ class Source(Struct, frozen=True):
     `replaced` are the messages that will go, oldest first, an earlier summary among them; `kept` those that stay
     word for word behind the summary. `history` is all of them in order, as they are sent now. `system`, `tools` and
     `thinking` are those in force: a request that has them too is served from the provider's cache. `tokens` is the
-    weight of `replaced`, `budget` the most tokens a summary may have. `ledger` are the facts of the session in words
-    (files, commands, failures), `pending` what must stand as not done: open todos, open calls. `instruction` is what
-    the person wants the summary to dwell on, or empty.
+    weight of `replaced`, `budget` the most tokens a summary may have. `whole` has those of `replaced` of which results
+    or answers were shortened to make room, as they were before, by id; they may be many times larger. `ledger` are the
+    facts of the session in words (files, commands, failures), `pending` what must stand as not done: open todos, open
+    calls. `instruction` is what the person wants the summary to dwell on, or empty.
     """
 
     replaced: Sequence[Message]
@@ -36,6 +37,7 @@ class Source(Struct, frozen=True):
     ledger: str = ""
     pending: Sequence[str] = ()
     instruction: str = ""
+    whole: Mapping[str, Message] = {}
 
 
 class Model(Protocol):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from tui_agent.compaction import checks, instructions
 from tui_agent.compaction.model import summed
+from tui_agent.compaction.originals import restored
 from tui_agent.compaction.sections import GOAL, heading, placed
 from tui_agent.compaction.source import chunks, cut, items, rendered, tag_of
 from tui_agent.compaction.strategy import CompactionFailed, CompactionResult
@@ -100,6 +101,9 @@ class _Work:
             1, min(source.budget, source.tokens.count - 1, model.max_output * 4 // 5, _LONGEST)
         )
         self._items: list[Item] = []
+        """What goes and what stays among it, as it was shown to the model."""
+        self._before: Sequence[Message] = ()
+        self._stays: set[str] = set()
         self._behind: Sequence[Message] = ()
         """What stays behind everything that goes."""
         self._factor = 1.0
@@ -123,8 +127,9 @@ class _Work:
         gone, stays = {m.id for m in source.replaced}, {m.id for m in source.kept}
         end = max((at + 1 for at, m in enumerate(source.history) if m.id in gone), default=0)
         # what stays among what goes is shown in its place: often it says what the rest is about
-        self._items = items(source.history[:end], stays=stays)
-        self._behind = source.history[end:]
+        self._before, self._behind = source.history[:end], source.history[end:]
+        self._stays = stays
+        self._items = items(self._before, stays=stays)
         estimated = sum(self._model.count(message) for message in self._source.replaced)
         self._factor = min(2.0, max(0.5, self._source.tokens.count / max(1, estimated)))
 
@@ -221,13 +226,19 @@ class _Work:
         room -= room // _TAIL_SHARE
         if room < _LEAST_OUTPUT:
             raise _NoRoom
-        parts = await asyncio.to_thread(chunks, self._items, room, self._model.count)
+        parts = await asyncio.to_thread(self._parts, room)
         so_far = ""
         for number, part in enumerate(parts, 1):
             self._model.say(f"summarising ({number} of {len(parts)})" if len(parts) > 1 else "summarising")
             place = instructions.Place(number, len(parts), so_far)
             so_far = await self._part(part, tail if number == len(parts) else (), place, most)
         return so_far
+
+    def _parts(self, room: int) -> list[list[Item]]:
+        """The history in pieces of so many tokens; what was shortened to make room is as it was, if it has room."""
+        whole = restored(self._before, self._source.whole, room, self._model.count)
+        self._items = items(whole, stays=self._stays)
+        return chunks(self._items, room, self._model.count)
 
     async def _part(
         self, part: Sequence[Item], tail: Sequence[Item], place: instructions.Place, most: int

@@ -18,6 +18,13 @@ class Elision(NamedTuple):
     by: str
     reason: str
 
+    @property
+    def is_shortening(self) -> bool:
+        """True where the program put a few words in the place of something, to make room."""
+        return self.by == "auto" and self.placeholder is not None and self.reason in _TO_MAKE_ROOM
+
+
+_TO_MAKE_ROOM = ("micro", "budget", "ttl")
 
 Targets = tuple[tuple[int, Elision], ...]
 """What an `_elide` record names: indices of records, and its items on them."""

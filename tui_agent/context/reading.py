@@ -76,6 +76,18 @@ class Shown(ABC):
         content = log.content(index, log.elisions.on(index)) if log.blocks[index] else []
         return views.message_at(log, index, content) if content else None
 
+    def unshortened(self, record: str) -> Message | None:
+        """The message as it would be sent had nothing of it been shortened by itself; None if nothing of it was.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        index = self._index(record)
+        now = self._log.elisions.on(index)
+        left = tuple(elision for elision in now if not elision.is_shortening)
+        content = self._log.content(index, left) if len(left) < len(now) else []
+        return views.message_at(self._log, index, content) if content else None
+
     def find(self, text: str) -> list[Record]:
         """The records a person may mean: the one of that id or line (`17`, `#17`), else all whose id begins so."""
         log = self._log
