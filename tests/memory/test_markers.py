@@ -46,6 +46,7 @@ def markers(text: str) -> list[tuple[str, str, str]]:
         ('<memory scope="user"key="a">x</memory>', ("user", "a", "x")),
         ('<memory scope=" user " key="  a  b ">x</memory>', ("user", "a b", "x")),
         ('<memory key="a > b" scope="user">x</memory>', ("user", "a > b", "x")),
+        ('<memory key="List<int>" scope="user">x</memory>', ("user", "List<int>", "x")),
         ("""<memory key='say "hi"' scope="user">x</memory>""", ("user", 'say "hi"', "x")),
         ('<memory key="a" scope="user" why="asked" x-y:z.1="">x</memory>', ("user", "a", "x")),
         ('<memory key="">x</memory>', ("session", "", "x")),
@@ -181,7 +182,8 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
     "bare word": ('<memory scope="user" key="a" now>b</memory>', "no attribute: now", ""),
     "words alone": ("<memory user>b</memory>", "no attribute: user", ""),
     "no name": ('<memory ="user">b</memory>', "straight quotes: =\"user\"", ""),
-    "less-than in value": ('<memory key="a<b">c</memory>', "there is no opening tag", '<memory key="a<b">c'),
+    "marker in value": ('<memory key="a <memory>b</memory>', "its tag does not end", ""),
+    "less-than in a tag": ("<memory key='a' <b>c</memory>", "its tag does not end", "<b>c"),
     "self-closing": ('x<memory scope="user" key="a"/>y', "it closes itself", "xy"),
     "self-closing, bare": ("x<memory/>y", "it closes itself", "xy"),
     "self-closing, then closed": ('<memory key="a" />b</memory>c', "it closes itself", "bc"),
@@ -206,7 +208,7 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
     "tag ends in a paragraph": ('<memory scope="user" key="a"\n\nb', "its tag does not end", "\n\nb"),
     "tag without an end": (f"<memory key='a' {'b ' * 300}>", "its tag does not end", f"{'b ' * 300}>"),
     "tag in a tag": (f"<memory scope='user' {OPEN}b</memory>", "its tag does not end", ""),
-    "key of two lines": ('<memory key="a\n\nb">c</memory>', "no opening tag", '<memory key="a\n\nb">c'),
+    "key of two paragraphs": ('<memory key="a\n\nb">c</memory>', "its tag does not end", '\n\nb">c'),
 }  # fmt: skip
 
 
@@ -222,7 +224,7 @@ def test_a_malformed_marker_is_said_and_hidden(name: str) -> None:
         assert malformed[0].raw == text[malformed[0].start : malformed[0].end]
         assert shown == visible
         stored = [each for each in found if isinstance(each, Marker)]
-        assert len(stored) == (name in ("closed again", "tag in a tag"))
+        assert len(stored) == (name in ("closed again", "tag in a tag", "marker in value"))
 
 
 def test_there_are_notices_without_anything_that_a_terminal_obeys() -> None:
@@ -244,9 +246,10 @@ def test_after_one_that_is_not_closed_nothing_is_stored_but_nothing_is_lost() ->
     assert [type(each) for each in found] == [Malformed]
 
 
-def test_after_one_that_was_too_large_others_are_read() -> None:
-    visible, found = read(f"{OPEN}{'b' * 5000}</memory> {OPEN}c</memory>")
-    assert visible == f"{'b' * 5000} "
+@pytest.mark.parametrize("body", ["b" * 5000, "é" * 2049, "日" * 1400])
+def test_after_one_that_was_too_large_others_are_read(body: str) -> None:
+    visible, found = read(f"{OPEN}{body}</memory> {OPEN}c</memory>")
+    assert visible == f"{body} "
     assert [type(each) for each in found] == [Malformed, Marker]
 
 

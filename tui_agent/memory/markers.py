@@ -224,8 +224,9 @@ class MarkerParser:
             marker.size += len(self._held[at + marker.read : until].encode(errors="replace"))
             marker.read = until - at
             if marker.size > limit:
-                why = f"its text is longer than {LARGEST_BODY:,} bytes"
-                return self._give_up(marker, at, at + marker.body + limit, why)
+                body = self._held[at + marker.body : until].encode(errors="replace")[:limit]
+                over = at + marker.body + len(body.decode(errors="ignore"))
+                return self._give_up(marker, at, over, f"its text is longer than {LARGEST_BODY:,} bytes")
             if found is None or not _is_name(found, final=final):
                 if not final:
                     return None

@@ -16,17 +16,20 @@ _SHOWN = 40
 """Characters of what a notice quotes."""
 
 _SPACE = r"[ \t\r\n]"
-_VALUE = rf"={_SPACE}*+(?:\"[^\"<]*+\"|'[^'<]*+')"
-_WHOLE = re.compile(rf"<memory(?>{_VALUE}|=(?!{_SPACE}*[\"'])|[^<>=])*+>", re.IGNORECASE)
-"""A tag to its end: a `>` inside a quoted value is part of that."""
-_FAULT = re.compile(r"<|\n[ \t\r]*\n")
+_BLANK = r"\n(?=[ \t\r]*\n)"
+_GAP = rf"(?>(?!{_BLANK}){_SPACE})*+"
+_STOP = rf"</?memory|{_BLANK}"
+_OPEN_VALUE = rf"={_GAP}(?:\"(?>(?!{_STOP})[^\"])*+|'(?>(?!{_STOP})[^'])*+)"
+"""A value without its last quote: no other marker is in it, nor an empty line."""
+_VALUE = rf"={_GAP}(?:\"(?>(?!{_STOP})[^\"])*+\"|'(?>(?!{_STOP})[^'])*+')"
+_INSIDE = re.compile(rf"<memory(?>{_VALUE}|=(?!{_GAP}[\"'])|(?!{_BLANK})[^<>=])*+", re.IGNORECASE)
+"""A tag without its last character: a `>` in a value is part of that."""
+_REST = re.compile(_OPEN_VALUE, re.IGNORECASE)
 _ATTRIBUTE = re.compile(
-    rf"{_SPACE}*([a-z_][\w:.-]*){_SPACE}*={_SPACE}*(?:\"([^\"<]*)\"|'([^'<]*)')", re.IGNORECASE
+    rf"{_SPACE}*([a-z_][\w:.-]*){_SPACE}*={_SPACE}*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE
 )
 _ATTRIBUTES = re.compile(rf"(?>{_SPACE}*[a-z_][\w:.-]*{_SPACE}*{_VALUE})*+{_SPACE}*+", re.IGNORECASE)
-_CUT = re.compile(
-    rf"(?:[a-z_][\w:.-]*{_SPACE}*+(?:={_SPACE}*+(?:\"[^\"<]*+|'[^'<]*+)?)?|/)?\Z", re.IGNORECASE
-)
+_BEGUN = re.compile(rf"(?:[a-z_][\w:.-]*{_SPACE}*+(?:{_OPEN_VALUE}|=?{_SPACE}*+)|/)?\Z", re.IGNORECASE)
 """The beginning of one more attribute, or of the end."""
 _CLOSING = re.compile(rf"</memory{_SPACE}{{0,64}}(>?)", re.IGNORECASE)
 _NAME = len("<memory")
@@ -51,13 +54,15 @@ def read(text: str, at: int, *, final: bool) -> Tag | None:
     """The tag whose name stands at `at`; None if more of the text has to be known. `final`: no more comes."""
     if text.startswith("</", at):
         return _closing(text, at, final=final)
-    limit = at + LONGEST
-    found = _WHOLE.match(text, at, limit)
-    fault = _FAULT.search(text, at + 1, limit)
-    until = fault.start() if fault else min(len(text), limit)
-    if found is not None and found.end() <= until:
-        return _judged(text[at + _NAME : found.end() - 1], found.end())
-    cut = fault is None and until < limit
+    limit = min(at + LONGEST, len(text))
+    inside = _INSIDE.match(text, at, limit)
+    assert inside is not None
+    until = inside.end()
+    if until < limit and text[until] == ">":
+        return _judged(text[at + _NAME : until], until + 1)
+    if rest := _REST.match(text, until, limit):
+        until = rest.end()
+    cut = until == len(text) < at + LONGEST
     if cut and not final:
         return None
     return _faulty(text, at, until, cut=cut)
@@ -79,10 +84,10 @@ def _faulty(text: str, at: int, until: int, *, cut: bool) -> Tag:
         return Tag("opening", end + 1, "a quote in it does not end")
     attributes = _ATTRIBUTES.match(text, at + _NAME, until)
     assert attributes is not None
-    if cut and (rest := _CUT.match(text, attributes.end())):
-        return Tag("broken", rest.end(), "it is cut off")
-    if "=" in attributes[0]:
-        return Tag("broken", attributes.end(), "its tag does not end")
+    begun = _BEGUN.match(text, attributes.end(), until)
+    end = begun.end() if begun else attributes.end()
+    if (cut and begun) or "=" in text[at:end]:
+        return Tag("broken", end, "it is cut off" if cut else "its tag does not end")
     return Tag("prose", at + _NAME)
 
 
