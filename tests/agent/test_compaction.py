@@ -94,6 +94,9 @@ async def test_compact_puts_a_summary_in_force_and_undo_brings_the_history_back(
         assert isinstance(ended, CompactionCompleted)
         assert len(server.requests) == sent + 1
         assert ended.before > ended.after == run.context.weigh().total
+        begun, head = run.all(events.CompactionStarted)[-1], run.context.head
+        assert (begun.tokens, begun.mark) == (ended.before, ended.mark) == (ended.before, "exact")
+        assert head is not None and (head.figures["tokens"], head.figures["mark"]) == (ended.before, "exact")
         assert "mended in alpha.py" in texts(run)[0]
         assert [m for m in run.context.history if m.is_words][-1].text.endswith("part 3")
         server.script(Reply.text("and on"))

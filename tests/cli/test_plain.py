@@ -425,7 +425,7 @@ def test_what_becomes_of_the_context_is_told_in_words() -> None:
         (said.CompactionHeld(True), ("warning: Nothing is compacted by itself now",)),
         (
             said.MicroCompacted("e9", ("a", "b"), 101_000, 80_100),
-            ("2 old items shortened, from 101,000 to about 80,100 tokens", "/unelide e9 brings back"),
+            ("2 old items shortened, from about 101,000 to about 80,100 tokens", "/unelide e9 brings back"),
         ),
     ],
     ids=["failed", "hook", "held", "micro"],

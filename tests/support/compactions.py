@@ -17,5 +17,6 @@ COMPACTED = CompactionCompleted(
     output=1_204,
     cache_read=140_000,
     cost=0.043,
+    mark="exact",
 )
 """Done by itself; a test puts in its place what it is about."""

@@ -74,7 +74,7 @@ def _compaction(text: str) -> Iterator[str]:
     )
     parts = Parts(UNICODE, lambda: 0.0)
     for entry in (
-        completed(done, "exact"),
+        completed(done),
         told(CompactionFailed("auto", text, text, 1.0, (text,))),
         told(CompactionSkipped("auto", "hook", text)),
         told(CompactionStarted("manual", text, 9, "exact", 10, 8, text)),

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tui_agent.compaction.hooks import Hooks
     from tui_agent.compaction.making import Look
     from tui_agent.compaction.strategy import Model
-    from tui_agent.context import Backup, Context
+    from tui_agent.context import Backup, Context, Weight
     from tui_agent.context.reading import Shown
     from tui_agent.settings.schema import Price
 
@@ -219,7 +219,7 @@ class Compactor:
         fresh = await self._around.fresh()
         async with self._gate:
             found = replace(found, look=await asyncio.to_thread(renewed, self._context, found.look))
-            before = self._context.weigh().total
+            before = self._context.weigh()
             backup, cancelled = await self._rewritten(found, wanted, started, fresh)
         self._in_force = True
         _, later = await _to_its_end(self._tell(found, wanted, backup, before, started, fresh))
@@ -273,16 +273,17 @@ class Compactor:
             "output": usage.output,
             "cache_read": usage.cache_read,
             "cost": cost_of(found.usage, self._around.price()),
+            "mark": self._context.weigh().mark,
             **({"instruction": wanted.instruction} if wanted.instruction else {}),
             **({"doubts": list(found.doubts)} if found.doubts else {}),
         }
 
     async def _tell(
-        self, found: Made, wanted: Wanted, backup: Backup, before: int, started: float, fresh: Fresh
+        self, found: Made, wanted: Wanted, backup: Backup, before: Weight, started: float, fresh: Fresh
     ) -> None:
         head, after = backup.figures, self._context.weigh().total
         limit = self._around.policy().limit(wanted.window or self._around.window())
-        gained = after < limit and _freed(found, before - after) >= _LEAST_GAIN * limit
+        gained = after < limit and _freed(found, before.total - after) >= _LEAST_GAIN * limit
         self.fruitless = 0 if gained or wanted.trigger == "manual" else self.fruitless + 1
         for told in self.on_compacted:
             try:
@@ -294,7 +295,7 @@ class Compactor:
         completed = CompactionCompleted(
             trigger=wanted.trigger,
             strategy=found.strategy,
-            before=before,
+            before=before.total,
             after=after,
             seconds=self._clock() - started,
             backup=backup.name,
@@ -308,6 +309,7 @@ class Compactor:
             output=int(head["output"]),
             cache_read=int(head["cache_read"]),
             cost=head["cost"],
+            mark=before.mark,
         )
         self._emit(completed)
         for text in (*found.notes, *fresh.words):

@@ -24,17 +24,18 @@ async def edit(context: Context, text: str) -> CompactionCompleted:
     found = newest_summary(context)
     if found is None:
         raise LookupError("there is no summary: nothing was compacted")
-    before = context.weigh().total
+    before = context.weigh()
     heads = [head for head in context.heads if head.op == "compaction"]
     figures: dict[str, Any] = {"replaces": [found.id, found.id]}
     if heads:
         figures = {key: heads[-1].figures[key] for key in _CARRIED if key in heads[-1].figures}
+    figures["mark"] = before.mark
     body = edited_body(context, text)
     backup = await context.edit_message(found.id, body, figures={**figures, "summary": body["id"]})
     return CompactionCompleted(
         trigger="manual",
         strategy=str(figures.get("strategy", "")),
-        before=before,
+        before=before.total,
         after=context.weigh().total,
         seconds=0.0,
         backup=backup.name,
@@ -44,4 +45,5 @@ async def edit(context: Context, text: str) -> CompactionCompleted:
         kept=tuple(figures.get("kept", ())),
         lost=int(backup.figures.get("dropped", 0)),
         edited=True,
+        mark=before.mark,
     )

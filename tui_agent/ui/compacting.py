@@ -68,12 +68,12 @@ def begun(event: events.CompactionStarted, size: str) -> str:
     return f"Compacting {size} of {event.window:,} tokens{due}{focus}"
 
 
-def figures(event: events.CompactionCompleted, mark: str) -> str:
-    """What it came to, shortly; `mark` is how sure the weight before was. "" where the log does not say."""
+def figures(event: events.CompactionCompleted) -> str:
+    """What it came to, shortly; "" where the log does not say."""
     if not event.before or not event.after:
         return ""
     edited = "  edited by you" if event.edited else ""
-    weights = f"{number(event.before, mark)} -> {number(event.after, 'estimated')} tokens"
+    weights = f"{number(event.before, event.mark)} -> {number(event.after, 'estimated')} tokens"
     return f"{weights}{less(event)}{edited}"
 
 
@@ -163,7 +163,7 @@ def as_event(head: Mapping[str, Any]) -> events.CompactionCompleted:
         value = head.get(key)
         return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
-    took, cost = head.get("seconds"), head.get("cost")
+    took, cost, mark = head.get("seconds"), head.get("cost"), head.get("mark")
     return events.CompactionCompleted(
         trigger=next((known for known in _BEGAN if known == head.get("trigger")), "manual"),
         strategy=str(head.get("strategy") or ""),
@@ -182,4 +182,5 @@ def as_event(head: Mapping[str, Any]) -> events.CompactionCompleted:
         cache_read=whole("cache_read"),
         cost=float(cost) if isinstance(cost, int | float) else None,
         edited=head.get("op") == "edit",
+        mark=mark if mark == "exact" or mark == "reconciled" else "estimated",
     )

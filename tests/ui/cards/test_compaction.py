@@ -101,7 +101,7 @@ async def test_a_summary_that_was_written_anew_does_not_claim_to_have_what_went(
         edited = replace(DONE, edited=True, backup="context_4.jsonl", before=41_300, after=41_250, input=0)
         made.session.emit(edited)
         await made.until(lambda: "[k] keep more" in made.text, "the card")
-        assert "summary replaced  ~41,300 -> ~41,250 tokens  edited by you" in made.text
+        assert "summary replaced  41,300 -> ~41,250 tokens  edited by you" in made.text
         assert "the one that was in force is in" in made.text and "whole in" not in made.text
         assert "because" not in made.text
 

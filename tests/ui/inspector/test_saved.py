@@ -114,6 +114,8 @@ def test_a_bar_is_as_long_as_the_share(count: int, most: int, shown: str) -> Non
 
 
 def test_backups_say_what_a_compaction_made_of_what() -> None:
-    assert cause(MADE) == "compaction 150,212 -> ~41,300"
+    assert cause(MADE) == "compaction ~150,212 -> ~41,300"
+    exact = replace(MADE, figures={**MADE.figures, "mark": "exact"})
+    assert cause(exact) == "compaction 150,212 -> ~41,300"
     assert cause(replace(MADE, figures={})) == "compaction"
     assert cause(replace(MADE, op="edit")) == "summary edited"

@@ -45,7 +45,6 @@ class Results:
 
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
-        self._mark = "estimated"
         self._made: Result | None = None
         """The card of the newest compaction, while it is the last rewrite."""
         self._letters: Letters | None = None
@@ -72,13 +71,11 @@ class Results:
     def hear(self, event: Event) -> None:
         """Something happened; of a rewrite `rotated` is told."""
         match event:
-            case said.CompactionStarted(mark=mark):
-                self._mark = mark
             case said.CompactionCompleted():
                 from tui_agent.ui.transcript.compacted import completed  # not needed before there is one
 
                 self._settle()
-                self._made = completed(event, self._mark)
+                self._made = completed(event)
                 self._show(self._made)
             case said.TurnStarted():
                 self._settle()

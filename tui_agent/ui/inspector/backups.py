@@ -43,8 +43,10 @@ def cause(backup: Backup) -> str:
             return "prompt put in front"
         case "compaction":
             before, after = figures.get("tokens"), figures.get("after")
-            known = isinstance(before, int) and isinstance(after, int)
-            return f"compaction {before:,} -> ~{after:,}" if known else "compaction"
+            if not (isinstance(before, int) and isinstance(after, int)):
+                return "compaction"
+            mark = str(figures.get("mark") or "estimated")
+            return f"compaction {words.number(before, mark)} -> {words.number(after, 'estimated')}"
         case "edit":
             return "summary edited"
         case "":

@@ -241,7 +241,7 @@ class TokenFigures(Tab):
         if made is not None:
             event = as_event({**made.figures, "op": made.op, "backup": made.backup})
             when = words.clock(made.at, short=True)
-            said = f"summary, {number_of(event.before)} -> {number_of(event.after)}"
+            said = f"summary, {words.number(event.before, event.mark)} -> {number_of(event.after)}"
             yield _figure(
                 number_of(event.before - event.after), f"{said}, {when}" if when else said, event.summary
             )

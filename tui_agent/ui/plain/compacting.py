@@ -38,7 +38,7 @@ def told(event: Event) -> Iterator[tuple[str, str]]:
             text, level = compacting.held(event)
             yield text, _GRAVE[level]
         case said.MicroCompacted(elide=elide, before=before, after=after):
-            yield f"{compacting.shortened(event)} shortened, {_weights(before, after)}", _LABEL
+            yield f"{compacting.shortened(event)} shortened, {_weights(before, after, 'estimated')}", _LABEL
             yield f"/unelide {elide} brings back what was shortened", _LABEL
         case _:
             return
@@ -46,7 +46,7 @@ def told(event: Event) -> Iterator[tuple[str, str]]:
 
 def _completed(event: said.CompactionCompleted) -> Iterator[tuple[str, str]]:
     what = "the summary that you wrote is in force" if event.edited else "the summary is in force"
-    yield f"{what}, {_weights(event.before, event.after)}{compacting.less(event)}", _LABEL
+    yield f"{what}, {_weights(event.before, event.after, event.mark)}{compacting.less(event)}", _LABEL
     for fact, level in compacting.facts(event):
         yield fact, _GRAVE[level]
     yield "/summary reads it, /summary and words put these in its place", _LABEL
@@ -56,8 +56,8 @@ def _completed(event: said.CompactionCompleted) -> Iterator[tuple[str, str]]:
     )
 
 
-def _weights(before: int, after: int) -> str:
-    return f"from {before:,} to about {after:,} tokens"
+def _weights(before: int, after: int, mark: str) -> str:
+    return f"from {'' if mark == 'exact' else 'about '}{before:,} to about {after:,} tokens"
 
 
 def _ways(ways: Sequence[str]) -> Iterator[str]:

@@ -45,13 +45,13 @@ def told(event: events.Event) -> Entry | None:
             return None
 
 
-def completed(event: events.CompactionCompleted, mark: str) -> Result:
-    """The card of a compaction that is in force; `mark` is how sure its weight before was."""
+def completed(event: events.CompactionCompleted) -> Result:
+    """The card of a compaction that is in force."""
     text = plain_text(event.text)
     return Result(
         "summary replaced" if event.edited else "compacted",
         text,
-        figures=compacting.figures(event, mark),
+        figures=compacting.figures(event),
         facts=compacting.facts(event),
         choices=CHOICES,
         of=event.backup,
@@ -80,8 +80,8 @@ def of_summary(message: Message, context: Context) -> Result:
     head = _head_of(message.id, context)
     if head is None:
         return made
-    event, mark = compacting.as_event(head), head.get("mark")
-    made.figures = compacting.figures(event, mark if isinstance(mark, str) else "estimated")
+    event = compacting.as_event(head)
+    made.figures = compacting.figures(event)
     made.facts = compacting.facts(event)
     if context.change is not None and context.change.figures.get("summary") == message.id:
         made.choices, made.of = CHOICES, event.backup
