@@ -35,6 +35,7 @@ async def test_waiting_prompts_are_moved_dropped_brought_back_and_switched(tmp_p
     async with stage(tmp_path) as made:
         await _queue(made, "first", "second", "third")
         assert [line for line in made.lines if "second" in line and "next step" in line]
+        assert "j down" in made.text and "k up" not in made.text, "it is the first one"
         await made.press("j")
         await made.settle()
         assert [text for text, _ in _waits(made.session)] == ["second", "first", "third"]

@@ -68,14 +68,14 @@ class Waiting(Listing):
     def offered(self) -> Sequence[Key]:
         keys = []
         if self._prompts:
-            other = _WHEN[_OTHER[self._prompts[max(0, self.rows.cursor)].when]]
-            keys = [
-                Key("Enter", "edit", "edit"),
-                Key("s", other, "switch"),
-                Key("d", "drop", "drop"),
-                Key("k", "up", "place(-1)"),
-                Key("j", "down", "place(1)"),
-            ]
+            index = max(0, self.rows.cursor)
+            other = _WHEN[_OTHER[self._prompts[index].when]]
+            keys = [Key("Enter", "edit", "edit"), Key("s", other, "switch"), Key("d", "drop", "drop")]
+            # one of them has room in the footer: the last prompt goes up, every other one down too
+            if index < len(self._prompts) - 1:
+                keys.append(Key("j", "down", "place(1)"))
+            if index > 0:
+                keys.append(Key("k", "up", "place(-1)"))
         if self._session.paused and self._prompts:
             keys.insert(0, Key("g", "go on", "go_on"))
         if self._dropped:
