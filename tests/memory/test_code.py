@@ -93,7 +93,8 @@ def asked(text: str) -> str:
     return parts[0] + "".join(f"<{chr(ord(ASKED) + n)}{part}" for n, part in enumerate(parts[1:]))
 
 
-@examples(400)
+@examples(150)
+@pytest.mark.timeout(600)
 @given(documents())
 def test_code_is_where_markdown_it_finds_it(text: str) -> None:
     assert ours(text) == theirs(text)

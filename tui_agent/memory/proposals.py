@@ -7,30 +7,19 @@ for the same answer, after a kill or when the session is opened again, adds noth
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui_agent.memory.noise import is_noise
 from tui_agent.memory.schema import Memory
 
 if TYPE_CHECKING:
     from tui_agent.memory.markers import Marker
     from tui_agent.memory.store import MemoryStore, Outcome
 
-_NOISE = re.compile(
-    r"\W*(?:all |the |my |this |your |every |\d+ |unit |last |current )*"
-    r"(?:tests?|tasks?|builds?|lint(?:er|ing)?|types?|checks?|work|jobs?|steps?|changes?|fix(?:es)?|bugs?|issues?|"
-    r"todos?|phases?|implementation|refactor(?:ing)?|session|commits?|ci|everything|files?)"
-    r"(?: suite| run| cases?| \d+| tests?| checks?)*"
-    r" (?:(?:is|are|was|were|has|have|been|now|all|successfully|already) )*"
-    r"(?:pass(?:es|ed|ing)?|done|complete[ds]?|finished|fixed|green|succeed(?:s|ed)?|successful|fail(?:s|ed|ing)?|"
-    r"ok|works?|working|clean|created|updated|resolved|implemented|committed|pushed|merged|ready)"
-    r"(?: now| again| successfully| locally| today| already)*\W*",
-    re.IGNORECASE,
-)
-"""What says how the work stands, and is stale a minute later."""
+__all__ = ["Proposals", "Source", "Taken", "identity", "is_noise"]
 
 
 class Source(Struct, frozen=True):
@@ -98,8 +87,3 @@ class Proposals:
 def identity(source: Source) -> str:
     """The id of what stands there."""
     return hashlib.sha256(f"{source.session}\n{source.record}\n{source.ordinal}".encode()).hexdigest()
-
-
-def is_noise(body: str) -> bool:
-    """True if a memory only tells how the work stands: "tests passed", "the task is done"."""
-    return _NOISE.fullmatch(body) is not None
