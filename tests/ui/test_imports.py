@@ -25,7 +25,10 @@ PLACES = (
     "waiting",
     "theme_list",
 )
-MORE_PLACES = ("own_themes", "contrast", "tour", "plain", "inspect", "listing", "rows", "leaf", "memory", "chat.find_bar")
+MORE_PLACES = (
+    *("own_themes", "contrast", "tour", "plain", "inspect", "listing", "rows", "leaf", "memory"),
+    *("chat.find_bar", "chat.shelf", "chat.remembering", "cards.memory"),
+)
 LATER = {
     *(f"tui_agent.{room}" for room in (*ROOMS, *MORE_ROOMS)),
     *(f"tui_agent.ui.{place}" for place in (*PLACES, *MORE_PLACES, "cards.jump", "cards.approval")),

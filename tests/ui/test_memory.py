@@ -28,8 +28,8 @@ def _fill(session: FakeSession) -> None:
 
 async def _opened(made: Stage, *turns: str) -> Sidebar:
     await made.press("ctrl+x", "b", *turns)
-    await made.until(lambda: made.chat.shelf.sidebar is not None, "the sidebar")
-    sidebar = made.chat.shelf.sidebar
+    await made.until(lambda: made.chat.sidebar is not None, "the sidebar")
+    sidebar = made.chat.sidebar
     assert sidebar is not None
     await made.until(lambda: len(sidebar.rows) > 0 and made.app.focused is sidebar.rows, "the memories")
     await made.settle()
@@ -38,7 +38,7 @@ async def _opened(made: Stage, *turns: str) -> Sidebar:
 
 def _rows(sidebar: Sidebar) -> list[str]:
     lines = (sidebar.rows.render_line(y).text for y in range(sidebar.rows.size.height))
-    return [" ".join(line.strip("> ").split()) for line in lines if line.strip()]
+    return [" ".join(line.strip("❯ ").split()) for line in lines if line.strip()]
 
 
 async def _on(made: Stage, sidebar: Sidebar, key: str) -> None:
@@ -55,11 +55,8 @@ async def test_it_lists_memories_under_their_scopes(tmp_path: Path) -> None:
     async with stage(tmp_path, prepare=_fill) as made:
         sidebar = await _opened(made)
         rows = _rows(sidebar)
-        assert [row.split()[0] for row in rows if not row.endswith(("1", "2"))] == [
-            "indent",
-            "commit.language",
-            "tests",
-        ]
+        names = [row.split()[0] for row in rows]
+        assert names == ["▾", "indent", "▾", "commit.language", "tests"]
         assert "for you, everywhere" in rows[0] and "in this workspace" in rows[2]
         assert "Kept 3 Inbox 3 Refused Undone" in made.text
         await made.press("home", "enter")
@@ -78,10 +75,12 @@ async def test_it_is_opened_by_key_command_and_palette_and_closed_by_its_key(
             next(offer for offer in made.chat.offers() if offer.words == "memory").run()
         else:
             await made.press(*way.split())
-        await made.until(lambda: made.chat.shelf.has_keys, "the sidebar")
+        await made.until(
+            lambda: made.chat.sidebar is not None and made.chat.sidebar.has_focus_within, "the sidebar"
+        )
         await made.until(lambda: "I use tabs." in made.text, "the memories")
         await made.press("f2")
-        await made.until(lambda: made.chat.shelf.sidebar is None, "it is closed")
+        await made.until(lambda: made.chat.sidebar is None, "it is closed")
         assert made.app.focused is made.chat.composer
 
 
@@ -138,7 +137,7 @@ async def test_it_goes_to_the_message_that_proposed_it(tmp_path: Path) -> None:
         sidebar = await _opened(made, "right")
         await _on(made, sidebar, "commit.style")
         await made.press("m")
-        await made.until(lambda: made.chat.shelf.sidebar is None, "it makes room")
+        await made.until(lambda: made.chat.sidebar is None, "it makes room")
         assert made.app.focused is made.chat.transcript
         await made.until(lambda: "I will look at the command first." in made.lines[1], "the message")
 
@@ -257,7 +256,9 @@ async def test_a_folded_line_leads_to_the_inbox(tmp_path: Path) -> None:
         made.chat.set_focus(made.chat.transcript)
         await made.settle()
         await made.press("enter", "p")
-        await made.until(lambda: made.chat.shelf.has_keys, "the sidebar")
+        await made.until(
+            lambda: made.chat.sidebar is not None and made.chat.sidebar.has_focus_within, "the sidebar"
+        )
         await made.until(lambda: "status: All tests passed." in made.text, "the inbox")
 
 
@@ -354,7 +355,7 @@ async def test_it_stands_beside_the_chat_where_that_keeps_72_columns(
         await made.settle()
         if width < 117:
             assert (made.chat.panel is None) == (first == "inspector"), "one lies over the chat"
-            assert (made.chat.shelf.sidebar is None) == (first == "memory")
+            assert (made.chat.sidebar is None) == (first == "memory")
             return
         panel = made.chat.panel
         assert panel is not None
@@ -398,16 +399,16 @@ async def test_esc_closes_what_is_nearest(tmp_path: Path) -> None:
         await made.until(lambda: "written by you" in made.text, "the memory")
         await made.press("escape")
         await made.until(lambda: "written by you" not in made.text, "it is closed")
-        assert made.chat.shelf.has_keys
+        assert made.chat.sidebar is not None and made.chat.sidebar.has_focus_within
         await made.press("escape")
-        await made.until(lambda: made.chat.shelf.sidebar is None, "the chat")
+        await made.until(lambda: made.chat.sidebar is None, "the chat")
 
 
 async def test_an_event_while_it_is_closed_costs_nothing(tmp_path: Path) -> None:
     async with stage(tmp_path, prepare=_fill) as made:
         sidebar = await _opened(made)
         await made.press("f2")
-        await made.until(lambda: made.chat.shelf.sidebar is None, "it is closed")
+        await made.until(lambda: made.chat.sidebar is None, "it is closed")
         made.session.emit(said.MemoryChanged("x", "deleted", "user", "x"))
         await made.settle()
         assert not [worker for worker in made.app.workers if worker.node is sidebar]

@@ -12,7 +12,7 @@ from tests.ui.memories import now, proposal, proposed, remembered
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.ui.cards.memory import MemoryCard
-from tui_agent.ui.chat.remembering import HANDFUL
+from tui_agent.ui.remembering import HANDFUL
 
 pytestmark = pytest.mark.usefixtures("quick")
 

@@ -21,6 +21,8 @@ _STREAMS = frozenset(("asking", "thinking", "answering"))
 """What is done while the model should be heard."""
 _DELTAS = (said.TextDelta, said.ThinkingDelta, said.ToolUseDelta, said.ToolProgress)
 """Events that are not traced."""
+_REMEMBERS = (said.MemoryProposed, said.MemoryChanged, said.TurnEnded)
+"""Events after which memories may be others; at the end of a turn those of another program."""
 
 
 class Hearing:
@@ -107,8 +109,8 @@ class Hearing:
         if screen.panel is not None and not isinstance(event, _DELTAS):
             screen.panel.heard()
         screen.results.hear(event)
-        if isinstance(event, said.MemoryProposed | said.MemoryChanged | said.TurnEnded):
-            screen.shelf.heard()
+        if screen.sidebar is not None and isinstance(event, _REMEMBERS):
+            screen.sidebar.changed()
         if isinstance(event, said.TurnStarted):
             screen.show_keys()
         if screen.guide is not None:

@@ -87,8 +87,8 @@ def here(screen: ChatScreen) -> Here:
         return _on_card(card, reply=screen.focused is not card)
     if panel is not None and panel.has_focus_within:
         return _in_panel(panel, filters=screen.focused is not panel.tab.rows)
-    if screen.shelf.has_keys and (sidebar := screen.shelf.sidebar) is not None:
-        return _in_memory(sidebar)
+    if screen.sidebar is not None and screen.sidebar.has_focus_within:
+        return _in_memory(screen.sidebar)
     if screen.find_bar is not None and screen.find_bar.has_focus_within:
         return Here("find", _FIND)
     if (result := screen.results.current) is not None:

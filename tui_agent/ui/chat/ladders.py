@@ -92,7 +92,7 @@ class Ladders(Finding):
             await self.close_find()
         elif self.panel is not None and self.panel.has_class("-over"):
             await self.close_panel()
-        elif self.shelf.lies_over:
+        elif self.sidebar is not None and self.sidebar.has_class("-over"):
             await self.shelf.close()
         elif self.transcript.result is not None and self.transcript.result.waits:
             self.set_focus(self.composer)

@@ -40,6 +40,8 @@ class Places(Copying):
         """The inspector, while it is open."""
         self._put_away: Panel | None = None
         """The inspector that was closed; it is hidden, since a new one would take much longer to show."""
+        self.sidebar: Sidebar | None = None
+        """The memory sidebar, while it is open."""
         self.jump: Jump | None = None
         self.acts |= {
             "jump": self._want_jump,
@@ -61,11 +63,11 @@ class Places(Copying):
     @property
     def covered(self) -> bool:
         """True while the inspector or the memory sidebar lies over the chat."""
-        return self.shelf.lies_over or (self.panel is not None and self.panel.has_class("-over"))
+        return any(part is not None and part.has_class("-over") for part in (self.panel, self.sidebar))
 
     async def uncover(self) -> None:
         """Close what lies over the chat."""
-        if self.shelf.lies_over:
+        if self.sidebar is not None and self.sidebar.has_class("-over"):
             await self.shelf.close()
         if self.panel is not None and self.panel.has_class("-over"):
             await self.close_panel()
@@ -73,7 +75,7 @@ class Places(Copying):
     def place(self) -> None:
         """Give the panel and the card the columns that this screen leaves them."""
         width = self.size.width
-        memory = self.shelf.sidebar is not None
+        memory = self.sidebar is not None
         sides = layout.sides(
             width,
             inspector=self.panel is not None,
@@ -82,8 +84,8 @@ class Places(Copying):
         )
         if self.panel is not None:
             self.panel.fit(sides.inspector or layout.overlay_columns(width), over=sides.inspector is None)
-        if memory:
-            self.shelf.fit(sides.memory or layout.overlay_columns(width), over=sides.memory is None)
+        if self.sidebar is not None:
+            self.sidebar.fit(sides.memory or layout.overlay_columns(width), over=sides.memory is None)
 
     # --- what was pressed behind the key that opens a place is meant for the place
 
@@ -110,8 +112,8 @@ class Places(Copying):
         """Open the inspector, or close it."""
         if not await self.opened("the inspector") or self.session is None:
             return
-        if self.shelf.lies_over and self.panel is None:
-            await self.shelf.close()
+        if self.panel is None:
+            await self.uncover()
         if self.panel is not None:
             await self.close_panel()
         elif self._put_away is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tui_agent import events as said
 from tui_agent.commands import CommandError
 from tui_agent.events import Answer, Question
+from tui_agent.ui.remembering import HANDFUL, PLACES, after, next_scope
 from tui_agent.ui.transcript import remembered
 from tui_agent.ui.transcript.remembered import Folded, Proposal
 
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from tui_agent.ui.chat.screen import ChatScreen
     from tui_agent.ui.transcript.entries import Result
 
-HANDFUL = 4
-"""Proposals of a turn that get a card of their own."""
-_SCOPES = ("workspace", "user", "session")
-"""In the order in which `s` goes through them."""
 _DECIDED = {
     "accepted": "remembered",
     "rejected": "not remembered",
@@ -211,8 +208,7 @@ class Remembering:
                 case "e":
                     work(self._edit(entry), "perform")
                 case "s":
-                    after = _SCOPES[(_SCOPES.index(entry.scope) + 1) % len(_SCOPES)]
-                    work(self._ask("scope", entry.of, after), "perform")
+                    work(self._ask("scope", entry.of, next_scope(entry.scope)), "perform")
                 case _:
                     work(self._ask("unmemory", entry.of), "perform")
 
@@ -259,12 +255,12 @@ class Remembering:
         from tui_agent.ui.cards.memory import MemoryCard
 
         screen = self._screen
-        where = remembered.PLACES.get(entry.scope, entry.scope)
+        where = PLACES.get(entry.scope, entry.scope)
         question = Question(
             _EDITED + entry.of,
             "memory",
             f"remember {where}: {entry.key}",
-            warning=remembered.after(entry.outside) if entry.outside else "",
+            warning=after(entry.outside) if entry.outside else "",
             editable=entry.wanted,
         )
         entry.waits = False

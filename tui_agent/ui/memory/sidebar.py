@@ -34,10 +34,10 @@ from tui_agent.ui.hosted import heard
 from tui_agent.ui.leaf import Leaf
 from tui_agent.ui.memory import tree
 from tui_agent.ui.memory.editor import Draft, Editor
+from tui_agent.ui.remembering import after, changes, next_scope
 from tui_agent.ui.rows import Cell, Column, Rows
 from tui_agent.ui.still import Covered, Down, Text
 from tui_agent.ui.themes import UNICODE
-from tui_agent.ui.transcript.remembered import after, changes
 
 if TYPE_CHECKING:
     from textual import events
@@ -409,8 +409,7 @@ class Sidebar(Down):
                 self._gone = memory.id
                 self._ask("forget", memory.id, told=f"forgotten: {memory.key}; u brings it back")
             case "s":
-                scopes = ("user", "workspace", "session")
-                scope = scopes[(scopes.index(memory.scope) + 1) % len(scopes)]
+                scope = next_scope(memory.scope)
                 self._ask("scope", memory.id, scope, told=f"{memory.key} belongs to: {scope}")
             case "m":
                 self.post_message(self.SourceWanted(memory))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from tui_agent.ui.transcript.remembered import PLACES
+from tui_agent.ui.remembering import PLACES
 
 if TYPE_CHECKING:
     from tui_agent.agent.recall import Recall

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.commands import CommandError
-from tui_agent.events import Answer, Answered, Asked, Event
+from tui_agent.events import Answer, Answered, Asked, Event, MemoryChanged, MemoryProposed, TurnStarted
 from tui_agent.settings.rules import SettingsError
 from tui_agent.ui.farewell import Totals, farewell
 from tui_agent.ui.plain.asking import Asking
 from tui_agent.ui.plain.listener import Listener
+from tui_agent.ui.plain.memory import Proposals
 from tui_agent.ui.plain.places import COMMANDS, NEED_A_SCREEN, Command, Said, told
 from tui_agent.ui.plain.telling import Telling
 from tui_agent.wiring import OpenError, open_session
@@ -86,6 +87,7 @@ class Talk:
     session: Session
     telling: Telling
     asking: Asking
+    proposals: Proposals
     _ears: _Ears
 
     def __init__(self, wanted: Wanted, settings: Settings, voice: Voice) -> None:
@@ -171,6 +173,7 @@ class Talk:
         )
         self.telling = Telling(self._voice, time.monotonic)
         self.asking = Asking(self._voice, self._answer, time.monotonic)
+        self.proposals = Proposals(self._voice, self._decide, time.monotonic, busy=lambda: bool(self.asking))
         history = session.context.shown
         self._voice.say(
             f"{session.title or 'a new session'}, in {session.workspace}, {session.model} answers", "session"
@@ -186,6 +189,8 @@ class Talk:
             )
         for question in session.questions.open():
             self.asking.ask(question)
+        for proposal in await asyncio.to_thread(session.memories.waiting):
+            self.proposals.hear(proposal)
 
     async def _close(self) -> str:
         goodbye = farewell(self.session, self._totals.line(time.monotonic() - self._started))
@@ -217,6 +222,8 @@ class Talk:
     def _prompt(self) -> None:
         if self.asking:
             self._voice.ask(self.asking.prompt)
+        elif self.proposals and not self._ended:
+            self._voice.ask(self.proposals.prompt)
         elif self._begun:
             self._voice.ask("more: ")
         elif not (self.telling.doing or self.telling.sends or self._tasks):
@@ -238,6 +245,13 @@ class Talk:
             self.asking.ask(event.question)
         elif isinstance(event, Answered):
             self.asking.settle(event.question)
+            self.proposals.go_on()
+        elif isinstance(event, MemoryProposed):
+            self.proposals.hear(event)
+        elif isinstance(event, MemoryChanged):
+            self.proposals.changed(event)
+        elif isinstance(event, TurnStarted):
+            self.proposals.begin_turn()
 
     async def _signalled(self, number: int) -> None:
         now = time.monotonic()
@@ -275,6 +289,8 @@ class Talk:
             return
         if self.asking:
             self.asking.take(line)
+            return
+        if not self._begun and self.proposals.take(line):
             return
         if line.endswith("\\"):
             self._begun.append(line[:-1])
@@ -335,6 +351,9 @@ class Talk:
     async def _answering(self, question: str, answer: Answer) -> Said:
         await self.session.answer(question, answer)
         return ()
+
+    def _decide(self, name: str, *arguments: str) -> None:
+        self._work(self._perform(name, *arguments))
 
     def _work(self, work: Coroutine[Any, Any, Said]) -> None:
         """Do something beside the loop; what it comes to is said in its turn."""

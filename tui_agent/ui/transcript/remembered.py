@@ -8,10 +8,10 @@ line that opens again, from which the decision is undone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from tui_agent.literal import one_line
+from tui_agent.ui.remembering import after, changes
 from tui_agent.ui.transcript.entries import Result
 
 if TYPE_CHECKING:
@@ -27,13 +27,12 @@ ACCEPT, REJECT, EDIT, SCOPE, UNDO, LOOK = (
     ("p", "look at them"),
 )
 """What can be done, each with its letter."""
-PLACES = {"user": "for you, everywhere", "workspace": "in this workspace", "session": "in this session"}
-"""Where a memory of each scope counts."""
-NAMED = 3
-"""Of what was read from outside, as many are named."""
 _LINES, _CHARACTERS = 8, 600
 """The most of a text that stands on a card which is not opened."""
 _NAME = 60
+"""Characters of a key."""
+_SHOWN = 3
+"""Of those that are folded, so many are named while they wait."""
 
 
 class Proposal(Result, eq=False, kw_only=True):
@@ -135,32 +134,6 @@ def _name(entry: Proposal, label: str, choices: Sequence[tuple[str, str]]) -> No
     entry.figures = "  ".join(filter(None, (entry.scope, one_line(entry.key, _NAME))))
 
 
-def after(outside: Sequence[str]) -> str:
-    """What had been read from outside by then, in words."""
-    named = ", ".join(one_line(name, _NAME) for name in outside[:NAMED])
-    more = f" and {len(outside) - NAMED:,} more" if len(outside) > NAMED else ""
-    return f"after reading {named}{more}"
-
-
-def changes(old: str, new: str) -> Iterator[tuple[str, FactLevel]]:
-    """What changes, line by line: those that go, those that come, and those between them that stay.
-
-    Where nothing is replaced it is the text.
-    """
-    if not old:
-        yield new, "info"
-        return
-    before, now = old.split("\n"), new.split("\n")
-    for kind, start, stop, first, last in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
-        if kind == "equal":
-            yield "\n".join(f"  {line}" for line in before[start:stop]), "info"
-            continue
-        if stop > start:
-            yield "\n".join(f"- {line}" for line in before[start:stop]), "removed"
-        if last > first:
-            yield "\n".join(f"+ {line}" for line in now[first:last]), "added"
-
-
 def _beginning(facts: Sequence[tuple[str, FactLevel]]) -> Iterator[tuple[str, FactLevel]]:
     """As much of the text as stands on a card."""
     lines, characters = _LINES, _CHARACTERS
@@ -197,7 +170,7 @@ def count_again(entry: Folded) -> None:
     entry.figures = ", ".join(said)
     entry.text = "\n".join(map(_line, entry.proposals))
     entry.choices = (LOOK, ("r", "reject all"))
-    entry.facts = [(line, "info") for line in map(_line, many[:NAMED])]
+    entry.facts = [(line, "info") for line in map(_line, many[:_SHOWN])]
 
 
 def _line(event: MemoryProposed) -> str:
