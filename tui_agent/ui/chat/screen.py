@@ -426,9 +426,9 @@ class ChatScreen(Writing, Keyed):
         if self.panel is not None and self.panel.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
             return [*self.panel_entries(), compact, jump, leave]
-        if self.shelf.has_keys:
+        if self.sidebar is not None and self.sidebar.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
-            return [*self.shelf.entries(), jump, leave]
+            return [*self.sidebar.offered(), jump, leave]
         if self.find_bar is not None and (self.find_bar.has_focus_within or self.transcript.has_focus):
             return [*self.find_entries(), compact, jump]
         if self.dock.has_keys:
