@@ -7,11 +7,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from tests.messages.histories import MODEL, histories, sound_histories
+from tests.support.examples import examples
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.exchange import Exchange, exchanges, open_calls, pairs, safe_cuts
 from tui_agent.messages.lint import MISSING_RESULT, lint
 
-quick = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(examples(80), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def calls(*ids: str) -> Message:

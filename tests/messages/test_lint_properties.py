@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from tests.messages.histories import MODEL, histories, sound_histories, wire
 from tests.support import validity
+from tests.support.examples import examples
 from tui_agent.messages.blocks import Message
 from tui_agent.messages.lint import lint, linted, repairs
 
-quick = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 thorough = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
 
 
