@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.ui.fake import FakeSession, conversation
+from tests.ui.memories import proposal, proposed, remembered
 from tests.ui.stage import Stage, app_with, stage
 from tui_agent import events as said
 from tui_agent.ui.app import Wanted
@@ -146,6 +147,42 @@ async def _in_chat(made: Stage) -> None:
     await made.until(lambda: made.chat.results.current is not None)
 
 
+async def _proposal(made: Stage) -> None:
+    await proposed(made, proposal(made.session))
+    await made.press("ctrl+x", "a")
+    await made.until(lambda: made.chat.results.current is not None)
+
+
+async def _proposal_text(made: Stage) -> None:
+    await _proposal(made)
+    await made.press("e")
+    await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes)
+
+
+def _memory(then: str = "") -> Callable[[Stage], Awaitable[None]]:
+    async def go(made: Stage) -> None:
+        await made.chat.shelf.open()
+        sidebar = made.chat.sidebar
+        assert sidebar is not None
+        await made.until(lambda: sidebar.current is not None and made.app.focused is sidebar.rows)
+        if then == "search":
+            await made.press("slash")
+            await made.type("tabs")
+        elif then == "detail":
+            await made.press("enter")
+            await made.until(lambda: "written by you" in made.text)
+        elif then == "editor":
+            await made.press("e")
+        await made.settle()
+
+    return go
+
+
+def _with_memories(session: FakeSession) -> None:
+    long(session)
+    remembered(session)
+
+
 async def _review(made: Stage) -> None:
     question = said.Question("q1", "review", "put it in force?", editable="what was said")
     made.session.emit(said.Asked(question))
@@ -233,6 +270,12 @@ ON_CHAT: dict[str, Spot] = {
     "jump card": Spot(_jump),
     "card in the chat": Spot(_in_chat),
     "review": Spot(_review),
+    "proposal": Spot(_proposal),
+    "text of a proposal": Spot(_proposal_text),
+    "memory": Spot(_memory(), prepare=_with_memories),
+    "search in memory": Spot(_memory("search"), prepare=_with_memories),
+    "detail of memory": Spot(_memory("detail"), prepare=_with_memories),
+    "memory editor": Spot(_memory("editor"), prepare=_with_memories),
     **{name: Spot(_tab(number), prepare=_with_backup) for number, name in enumerate(TABS)},
     "filter of records": Spot(_tab(0, "filter")),
     "detail of records": Spot(_tab(0, "detail")),

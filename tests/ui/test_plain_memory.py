@@ -71,7 +71,7 @@ def test_it_is_answered_by_number(
     lines: tuple[str, ...], performed: list[tuple[str, ...]], heard: Heard
 ) -> None:
     heard.proposals.hear(ONE)
-    assert all([heard.answer(line) for line in lines])
+    assert all(heard.answer(line) for line in lines)
     assert heard.performed == performed and not heard.proposals
 
 

@@ -169,8 +169,11 @@ async def test_the_chat_is_scrolled_from_every_place(place: str, tmp_path: Path)
         assert view.scroll_y == view.max_scroll_y > 0
 
 
-_TYPING = ("draft", "several lines", "completion", "history search", "find bar", "filter of records")
-_LINES = ("card", "review", "reply line", "edit line", "rule line", "jump card")
+_TYPING = (
+    *("draft", "several lines", "completion", "history search", "find bar", "filter of records"),
+    *("search in memory", "memory editor"),
+)
+_LINES = ("card", "review", "reply line", "edit line", "rule line", "jump card", "text of a proposal")
 
 
 @pytest.mark.usefixtures("quick")

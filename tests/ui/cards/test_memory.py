@@ -201,9 +201,11 @@ async def test_undo_on_the_line_asks_again(tmp_path: Path) -> None:
 
 async def test_what_was_refused_before_is_a_line_and_no_question(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
-        first = proposal(made.session)
-        made.session.memories.store.reject(first.id)
         await proposed(made, proposal(made.session))
+        await made.pilot.click(offset=_place(made, "[r] reject"))
+        await made.until(lambda: "not remembered" in made.text, "the line")
+        await proposed(made, proposal(made.session))
+        await made.until(lambda: "refused before" in made.text, "the other line")
         assert "refused before  workspace  commit.style" in made.text
         assert "to answer" not in made.lines[0]
         await made.pilot.click(offset=_place(made, "refused before"))

@@ -74,7 +74,7 @@ class Remembering:
                 self._changed(event)
 
     def _propose(self, event: MemoryProposed) -> None:
-        if event.id in self.known:
+        if event.id in self.known and not event.refused:  # what was refused is said each time
             return
         if event.noise or (len(self._turn) >= HANDFUL and not event.refused):
             self._add_to_line(event)

@@ -29,6 +29,7 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui import footer, words
+from tui_agent.ui.cells import cut
 from tui_agent.ui.filter import Filter
 from tui_agent.ui.hosted import heard
 from tui_agent.ui.leaf import Leaf
@@ -53,6 +54,8 @@ Command = tuple[str, ...]
 
 _ROOMY, _COUNTED = 60, 40
 """Columns from which keys, texts and times have a column each, and from which the tabs say how many there are."""
+_LEAST_KEY = 14
+"""Cells of a key where it shares a column with the text."""
 _EMPTY: dict[Status, str] = {
     "accepted": "Nothing is remembered yet: n writes a memory, /remember TEXT does too.",
     "proposed": "Nothing waits for you. What the model wants to remember is asked in the chat and here.",
@@ -215,7 +218,8 @@ class Sidebar(Down):
         parts = []
         for status, name in tree.SHELVES.items():
             count = self._stock.count(status)
-            said = f"{name} {count:,}" if count and self._width >= _COUNTED else name
+            told = self._width >= _COUNTED or status == "proposed"
+            said = f"{name} {count:,}" if count and told else name
             text = Content.styled(said, "bold reverse" if status == self._status else "$text-muted")
             parts.append(text.stylize(Style.from_meta({"status": status})))
         self._names.update(Content(" ").join(parts), layout=False)
@@ -236,6 +240,8 @@ class Sidebar(Down):
             return (Content.styled(f"{sign} {item.words}", "bold"), f"{item.count:,}", "")
         text = Content(literal.one_line(" ".join(item.body.split()), 400))
         key = Content.styled(f"  {literal.one_line(item.key, 60) or '-'}", "$text-secondary")
+        if self._width < _ROOMY:  # the text is worth as much
+            key = cut(key, max(_LEAST_KEY, self._width * 2 // 5))
         if item.tainted:
             text = Content.styled("! ", "bold $text-warning") + text
         if self._stock.is_noise(item):
