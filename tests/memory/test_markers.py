@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.memory.hostile import HOSTILE, OPEN, repeated
 from tests.support.examples import examples
 from tests.support.hostile import TEXTS
 from tui_agent.memory.markers import Found, Malformed, Marker, MarkerParser, clean
@@ -157,7 +158,6 @@ def test_a_marker_that_stood_before_a_fence_leaves_it_one() -> None:
 
 # --- malformed
 
-OPEN = '<memory scope="user" key="a">'
 
 MALFORMED: dict[str, tuple[str, str, str]] = {
     "unknown scope": ('x<memory scope="all" key="a">b</memory>y', "there is no scope 'all'; there are session", "xy"),
@@ -274,7 +274,7 @@ def split(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> tuple[str, list[str
     return text, [text[start:end] for start, end in pairwise(places)]
 
 
-@examples(300)
+@examples(200)
 @given(split(SOUP))
 def test_any_pieces_show_and_find_the_same(given: tuple[str, list[str]]) -> None:
     text, pieces = given
@@ -340,7 +340,7 @@ def parts(draw: st.DrawFn) -> Part:
     return f"{tag}>{body}{end}", "", body if kind == "marker" else "?"
 
 
-@examples(300)
+@examples(200)
 @given(st.lists(parts(), max_size=8), st.data())
 def test_no_character_of_a_marker_is_ever_visible(drawn: list[Part], data: st.DataObject) -> None:
     raw = "".join(text for text, _, _ in drawn)
@@ -414,31 +414,6 @@ def test_hostile_texts_are_read_like_any(name: str) -> None:
 
 # --- the work that it takes
 
-HOSTILE = {
-    "beginnings": "<memo",
-    "names": "<memory",
-    "open tags": "<memory ",
-    "bare": "<memory>",
-    "closed": "</memory>",
-    "not closed": "<memory key='a'>",
-    "spaces": f"<memory{' ' * 600}",
-    "equals": f"<memory{'=' * 600}",
-    "quotes": '<memory key="',
-    "in inline code": "`<memory>",
-    "runs of backticks": "".join("`" * n + "<memory a" for n in range(1, 30)) + "a\n" * 150,
-    "runs that close": "".join("`" * n + " " for n in [*range(1, 40), *range(40, 0, -1)]),
-    "paragraphs": "`<memory\n\n",
-    "no fences": "``` a`\n",
-    "deep": "> " * 60 + "a\n" + "``` a`\n" * 60,
-    "wide": "> - " * 200 + "<memory\n",
-    "blank": f"</memory{' ' * 80}",
-    "lines": "\n",
-    "large bodies": f"<memory key='a'>{'b' * 5000}",
-    "large bodies of lines": f"<memory key='a'>{chr(10) * 5000}",
-    "markers": f"{OPEN}b</memory>",
-    "nested": f"{OPEN}<memory/></memory>",
-}
-
 
 def calls(work: Callable[[], object]) -> int:
     """How many functions are called, those of the interpreter among them."""
@@ -460,7 +435,7 @@ def calls(work: Callable[[], object]) -> int:
 @pytest.mark.parametrize("size", [7, 1_000_000])
 def test_four_times_the_text_is_four_times_the_work(name: str, size: int) -> None:
     def work(length: int) -> int:
-        text = (HOSTILE[name] * (length // len(HOSTILE[name]) + 1))[:length]
+        text = repeated(HOSTILE[name], length)
         pieces = [text[at : at + size] for at in range(0, length, size)]
         return calls(lambda: read(*pieces))
 
