@@ -19,6 +19,7 @@ from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.commands import sharing as sharing_commands
 from tui_agent.agent.parts import Parts
+from tui_agent.agent.premises import differences, fresh, lacking, write_missing
 from tui_agent.agent.proposing import Proposing
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
@@ -27,21 +28,18 @@ from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
 from tui_agent.commands import Commands
-from tui_agent.compaction.around import Fresh
 from tui_agent.compaction.priority import Priorities
-from tui_agent.context import Backup, Context, ContextError, LogBusy
-from tui_agent.context.context import tools_body
-from tui_agent.events import Emit, Event, Notice, Rotated, SessionOpened, StateChanged
+from tui_agent.context import Context, ContextError, LogBusy
+from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
+from tui_agent.memory import lives
 from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.blocks import text_block
-from tui_agent.messages.tokens import Estimator
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
-from tui_agent.prompt import reread
-from tui_agent.prompt.remembered import SOURCE
-from tui_agent.prompt.system import Layer, SystemPrompt, pieces, record
+from tui_agent.prompt.system import SystemPrompt, pieces
+from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.timeline.timeline import Timeline
@@ -55,7 +53,7 @@ from tui_agent.workspace.reads import Reads
 from tui_agent.workspace.root import find_root, identity
 
 if TYPE_CHECKING:
-    from tui_agent.agent.bus import Bus
+    from tui_agent.compaction.around import Fresh
     from tui_agent.messages.request import Request
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.settings.schema import Settings
@@ -116,10 +114,10 @@ async def open_session(
         await asyncio.to_thread(add_rule, settings.file, rule)
 
     async def prepare() -> None:
-        await _write_missing(context, prompt, toolbox, bus)
+        await write_missing(context, prompt, toolbox, bus)
 
-    async def fresh() -> Fresh:
-        return await _fresh(context, prompt, toolbox)
+    async def renewed() -> Fresh:
+        return await fresh(context, prompt, toolbox)
 
     proposing = Proposing(
         recall=recall,
@@ -171,7 +169,7 @@ async def open_session(
             choose=choose.named,
             choose_from=choose.take,
             prepare=prepare,
-            fresh=fresh,
+            fresh=renewed,
             attended=attended,
         ),
         title=folder.meta.title,
@@ -190,6 +188,8 @@ async def open_session(
         )
     )
     session.shrinking.rotated()
+    if (came_from := _copied_from(folder, resume)) is not None:
+        await recall.carry_over(came_from)
     if not session.read_only:
         await recall.follow()
         await proposing.reopen()
@@ -197,11 +197,16 @@ async def open_session(
         bus.emit(Notice("there is no session here to go on with: this is a new one", "info", "session"))
     for text in choose.notices:
         bus.emit(Notice(text, "info", "model"))
-    for text in await _differences(context, prompt, toolbox):
+    for text in await differences(context, prompt, toolbox):
         bus.emit(Notice(text, "info", "session"))
-    session.weigh(lacking=await asyncio.to_thread(_lacking, context, prompt, toolbox))
+    session.weigh(lacking=await asyncio.to_thread(lacking, context, prompt, toolbox))
     session.beside(_ask_limits(session), "limits")
     return session
+
+
+def catalog() -> Catalog:
+    """The sessions of the user, and what belongs to them elsewhere."""
+    return Catalog(follow=lives.follow)
 
 
 async def open_log(path: Path) -> Context:
@@ -288,6 +293,16 @@ def _recall(workspace: Path, folder: SessionFolder, context: Context, emit: Emit
     )
 
 
+def _copied_from(folder: SessionFolder, resume: str | None) -> str | None:
+    """The session of ours whose log was copied just now to begin this one with, if it is one."""
+    if resume is None or not (source := folder.meta.forked_from):
+        return None
+    log = Path(source)
+    if Path(resume).expanduser().resolve() not in (log, log.parent):
+        return None
+    return log.parent.name if log.parent.parent.parent == paths.sessions_dir().resolve() else None
+
+
 def _prompt(workspace: Path, append_system: str, recall: Recall) -> SystemPrompt:
     return SystemPrompt(
         root=find_root(workspace),
@@ -296,71 +311,6 @@ def _prompt(workspace: Path, append_system: str, recall: Recall) -> SystemPrompt
         instructions=[append_system],
         memories=recall.known,
     )
-
-
-async def _write_missing(context: Context, prompt: SystemPrompt, toolbox: Toolbox, bus: Bus) -> None:
-    """Write what a new log lacks: its system prompt and its tools. What an old log has stays in force."""
-    if context.system_prompt is None:
-        fields = record(await asyncio.to_thread(prompt.layers))
-        for notice in prompt.untold():
-            bus.emit(Notice(notice, "warning", "prompt"))
-        written = await context.write_system_prompt(fields.pop("content"), **fields)
-        if isinstance(written, Backup):
-            bus.emit(Rotated("prompt", written.name, len(context.records)))
-    if context.tools is None:
-        await context.write_tools(toolbox.offer())
-
-
-def _lacking(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> int:
-    """The estimated tokens of what a new log will be given first."""
-    if context.system_prompt is not None:
-        return 0
-    estimator = Estimator(context.model)
-    system = sum(estimator.count(piece) for piece in pieces(prompt.layers()))
-    return system + (estimator.count(toolbox.offer()) if context.tools is None else 0)
-
-
-async def _fresh(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> Fresh:
-    """Prompt and tools that differ from those in force, to be put in force at a compaction."""
-    layers = await asyncio.to_thread(prompt.layers)
-    written = {"role": "_system_prompt", **record(layers)}
-    words = []
-    other_prompt = other_tools = None
-    if written["content"] != context.system_prompt:
-        other_prompt = written
-    if context.system_prompt is not None and _differs(context, layers):
-        words.append("the instructions had changed since this session began: the new ones are in force now")
-    if (offered := toolbox.offer()) != context.tools:
-        other_tools = tools_body(offered)
-    if context.tools not in (None, offered):
-        words.append("the tools had changed since this session began: the new ones are in force now")
-    return Fresh(other_prompt, other_tools, tuple(words))
-
-
-def _differs(context: Context, layers: Sequence[Layer]) -> bool:
-    """True if the instructions would be others now; what is remembered is none."""
-    old = [layer["text"].strip() for layer in context.system_layers if layer["layer"] != SOURCE]
-    return old != [layer.text.strip() for layer in layers if layer.layer != SOURCE]
-
-
-async def _differences(context: Context, prompt: SystemPrompt, toolbox: Toolbox) -> list[str]:
-    """What a resumed session was begun with and is different now, in words."""
-    found = []
-    if context.system_prompt is not None:
-        layers = await asyncio.to_thread(prompt.layers)
-        told = reread.changes(context.system_layers, layers)
-        if told.text:
-            changed = ", ".join(told.names)
-            found.append(
-                f"the instructions have changed since this session began ({changed}); the model is told next"
-            )
-        elif _differs(context, layers):
-            found.append(
-                "the instructions have changed since this session began; it goes on with those it has"
-            )
-    if context.tools is not None and context.tools != toolbox.offer():
-        found.append("the tools have changed since this session began; it goes on with those it has")
-    return found
 
 
 async def _settle_in(session: Session, prepare: Callable[[], Awaitable[None]]) -> list[str]:

@@ -26,6 +26,7 @@ from tui_agent.events import (
 from tui_agent.memory.schema import Memory
 from tui_agent.memory.store import MemoryStore
 from tui_agent.settings.schema import Memory as MemorySettings
+from tui_agent.wiring import catalog
 
 TABS = '<memory scope="user" key="indent">Uses tabs.</memory>'
 
@@ -392,3 +393,41 @@ async def test_what_was_cleared_away_stays_remembered(tmp_path: Path, server: Sc
         assert statuses() == {"a": "proposed", "b": "proposed", "c": "suspended"}
     async with engine(tmp_path, server, resume="latest") as run:
         assert statuses() == {"a": "proposed", "b": "proposed", "c": "suspended"}
+
+
+# --- a session's life ------------------------------------------------------------------------------------------------
+
+
+async def test_what_a_session_noted_ends_when_it_is_archived_and_returns_with_it(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text("<memory>We look at a.py.</memory>Fine."))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        await run.session.perform("archive")
+        assert stored() == []
+        await run.session.perform("unarchive")
+        assert [m.body for m in stored()] == ["We look at a.py."]
+        assert [event.what for event in run.all(MemoryChanged)] == ["accepted", "deleted", "resumed"]
+        session = run.session.id
+    catalog().delete(session)
+    assert stored() == []
+    catalog().undelete(session)
+    assert [m.body for m in stored()] == ["We look at a.py."]
+
+
+async def test_a_copy_of_a_session_takes_its_notes_along(tmp_path: Path, server: ScriptedServer) -> None:
+    server.script(
+        Reply.text("<memory>one</memory>Fine."), Reply.text("<memory>two</memory>Fine."), Reply.text("x")
+    )
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        await run.session.perform("clear")
+        await run.say("on")
+        folder, (backup,) = run.session.folder.path, run.context.backups()
+    async with engine(tmp_path, server, resume=str(folder / backup.name)) as run:
+        await run.say("what do you know?")
+        assert "[session] one" in str(server.requests[-1]) and "[session] two" not in str(server.requests[-1])
+        copy = run.session.id
+    async with engine(tmp_path, server, resume=copy) as run:
+        assert [m.body for m in run.session.memories.list() if m.session_id == copy] == ["one"]

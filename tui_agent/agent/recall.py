@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tui_agent.context import ContextError
 from tui_agent.events import Emit, MemoryChanged, MemoryProposed, Notice
+from tui_agent.memory import lives
 from tui_agent.memory.proposals import is_noise
 from tui_agent.memory.schema import StoreError
 
@@ -192,6 +193,33 @@ class Recall:
             elif head.op == "clear":
                 cleared = max(cleared, head.at)
         return compacted, cleared
+
+    # --- what follows the session --------------------------------------------------------------------------------
+
+    async def end(self) -> None:
+        """The session is archived: what was remembered for it alone is not any more."""
+        await self._followed(gone=True)
+
+    async def come_back(self) -> None:
+        """The session is in use again, and what was remembered for it."""
+        await self._followed(gone=False)
+
+    async def _followed(self, *, gone: bool) -> None:
+        before = await self.guarded(self._of_session) or ()
+        if trouble := await asyncio.to_thread(lives.follow, self.session, gone=gone):
+            self._tell_once(trouble)
+        now = await self.guarded(self._of_session) or ()
+        for memory in before if gone else now:
+            self.changed("deleted" if gone else "resumed", memory)
+
+    def _of_session(self) -> Sequence[Memory]:
+        return self.store.list(scope="session", session=self.session) if self._any() else ()
+
+    async def carry_over(self, session: str) -> None:
+        """This session is a copy of another one: what that noted for itself counts here, as far as it is copied."""
+        answers = [record.id for record in self._context.records if record.role == "assistant"]
+        if self._any():
+            await self.guarded(lambda: self.store.fork_session(session, self.session, answers))
 
     # --- how it works --------------------------------------------------------------------------------------------
 

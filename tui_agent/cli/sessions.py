@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui_agent import paths
 from tui_agent.cli.failures import Failed, Usage
 from tui_agent.cli.report import (
     Column,
@@ -20,8 +19,7 @@ from tui_agent.cli.report import (
     tokens,
     when,
 )
-from tui_agent.memory.schema import StoreError
-from tui_agent.memory.store import MemoryStore
+from tui_agent.memory.lives import follow
 from tui_agent.sessions import garbage
 from tui_agent.sessions.catalog import Catalog, Entry
 from tui_agent.sessions.folder import SessionError
@@ -43,7 +41,7 @@ def run(options: argparse.Namespace, workspace: Path) -> int:
         Usage: a session is missing or too many are named.
     """
     try:
-        return _run(options, workspace, Catalog())
+        return _run(options, workspace, Catalog(follow=follow))
     except SessionError as error:
         raise Failed(str(error)) from error
 
@@ -78,26 +76,13 @@ def _run(options: argparse.Namespace, workspace: Path, catalog: Catalog) -> int:
     for prefix in ids:
         entry = perform(prefix)
         done.append(entry)
-        _remember(action, entry)
+        if catalog.trouble:
+            complain(catalog.trouble)
         if not options.json:
             say(f"{action}d {entry.id}  {entry.title}{_undo(action, entry)}")
     if options.json:
         say_json([entry.as_json() for entry in done])
     return 0
-
-
-def _remember(action: str, entry: Entry) -> None:
-    """End what was remembered for the session alone, or bring it back with it."""
-    if not paths.memory_db().exists():
-        return
-    store = MemoryStore(paths.memory_db())
-    try:
-        if action in ("archive", "delete"):
-            store.end_session(entry.id)
-        elif not entry.archived:
-            store.restore_session(entry.id)
-    except StoreError as error:
-        complain(f"its memories: {error}")
 
 
 def _rename(catalog: Catalog, prefix: str, title: str, *, as_json: bool) -> int:

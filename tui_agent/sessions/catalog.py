@@ -91,9 +91,15 @@ class Census(Struct, frozen=True):
 
 
 class Catalog:
-    """The sessions under one folder, by default the user's. Deleted ones wait in a trash folder beside it."""
+    """The sessions under one folder, by default the user's. Deleted ones wait in a trash folder beside it.
 
-    def __init__(self, root: Path | None = None) -> None:
+    `follow` is told the id of each session that is `gone` (archived or deleted) or back, and returns what went wrong
+    with what belongs to it elsewhere; `trouble` has its last words.
+    """
+
+    def __init__(self, root: Path | None = None, *, follow: Callable[..., str] | None = None) -> None:
+        self._follow = follow
+        self.trouble = ""
         self.root = root if root is not None else paths.sessions_dir()
         self.trash = self.root.parent / paths.trash_dir().name
 
@@ -156,7 +162,7 @@ class Catalog:
         """
         path = self.find(prefix).path
         SessionFolder(path).save_meta(archived=True)
-        return _entry(path)
+        return self._followed(_entry(path))
 
     def unarchive(self, prefix: str) -> Entry:
         """Put a session back into the usual lists.
@@ -166,7 +172,7 @@ class Catalog:
         """
         path = self.find(prefix).path
         SessionFolder(path).save_meta(archived=False)
-        return _entry(path)
+        return self._followed(_entry(path))
 
     def delete(self, prefix: str) -> Entry:
         """Move a session into the trash; `undelete` brings it back. The entry says where it lies now.
@@ -179,7 +185,7 @@ class Catalog:
             raise SessionError(f"session {path.name} is in use; close it there first")
         moved = _move(path, self.trash / path.parent.name)
         os.utime(moved)
-        return _entry(moved)
+        return self._followed(_entry(moved), gone=True)
 
     def undelete(self, prefix: str) -> Entry:
         """Bring a session back from the trash.
@@ -188,7 +194,12 @@ class Catalog:
             SessionError: there is no such session in the trash, or it cannot be moved.
         """
         path = self._find(prefix, _folders(self.trash), "deleted session")
-        return _entry(_move(path, self.root / path.parent.name))
+        return self._followed(_entry(_move(path, self.root / path.parent.name)))
+
+    def _followed(self, entry: Entry, *, gone: bool = False) -> Entry:
+        if self._follow is not None:
+            self.trouble = self._follow(entry.id, gone=gone or entry.archived)
+        return entry
 
     @cached_property
     def index(self) -> SearchIndex:

@@ -398,7 +398,7 @@ class SessionList(Listing):
             return
         name, undo = back
         self._shelf.undo.append((name, lambda: undo(entry.id)))
-        self.note(f"{_named(entry)} {what}; u takes it back")
+        self.note(f"{_named(entry)} {what}; u takes it back{self._also()}")
         self.refresh_keys()
 
     def action_undo(self) -> None:
@@ -412,8 +412,12 @@ class SessionList(Listing):
         except SessionError as error:
             self.note(f"{name} could not be taken back: {error}", "$text-error")
             return
-        self.note(f"{name} {_named(entry)} is taken back")
+        self.note(f"{name} {_named(entry)} is taken back{self._also()}")
         self._replace(entry)
+
+    def _also(self) -> str:
+        """What went wrong with what belongs to the session elsewhere."""
+        return f" ({self._catalog.trouble})" if self._catalog.trouble else ""
 
     def _replace(self, entry: Entry) -> None:
         """Show a session as it is now: in its row, in a new one, or not at all."""

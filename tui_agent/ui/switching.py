@@ -332,9 +332,9 @@ class Switching(Desk):
 
 
 def _catalog() -> Catalog:
-    from tui_agent.sessions.catalog import Catalog
+    from tui_agent.wiring import catalog
 
-    return Catalog()
+    return catalog()
 
 
 def _find(typed: str, workspace: Path) -> list[Entry]:

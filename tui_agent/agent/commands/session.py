@@ -72,6 +72,7 @@ async def rename(session: Session, *title: str) -> Outcome:
 async def archive(session: Session) -> Outcome:
     """Leave the session out of the usual lists and of --continue; /unarchive takes it back"""
     await session.save_meta(archived=True)
+    await session.memories.end()
     return Outcome(
         "archived: it is left out of the usual lists; /unarchive takes it back", {"archived": True}
     )
@@ -80,6 +81,7 @@ async def archive(session: Session) -> Outcome:
 async def unarchive(session: Session) -> Outcome:
     """Put the session back into the usual lists"""
     await session.save_meta(archived=False)
+    await session.memories.come_back()
     return Outcome("it is in the usual lists", {"archived": False})
 
 
