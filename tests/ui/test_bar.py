@@ -105,3 +105,20 @@ async def test_a_frame_that_was_due_when_it_was_taken_away_shows_it_as_it_was() 
         await view.remove()
         assert bar.parent is None
         assert bar.refresh().render_lines(region) == shown
+
+
+async def test_another_size_alone_is_drawn_with_the_layout_that_gives_it() -> None:
+    app = _Two()
+    async with app.run_test(size=(40, 40)) as pilot:
+        for view in app.both():
+            view.virtual_size = Size(20, 100)
+        await pilot.pause()
+        bar = app.both()[0].vertical_scrollbar
+        bar._size = Size(1, 12)
+        assert not bar.refresh()._repaint_required
+        bar.window_size = 12
+        assert bar._repaint_required
+        for view in app.both():
+            view.styles.height = 12
+        await pilot.pause()
+        assert app.bars()[0] == app.bars()[1]

@@ -37,10 +37,13 @@ class QuietBar(ScrollBar, Still):
             figures = self._figures_of(bar)
             if figures == self._figures:
                 return self
-            self._figures, look = figures, self._looks(bar)
+            before, self._figures = self._figures, figures
+            look = self._looks(bar)
             if look == self._look:
                 return self
             self._look = look
+            if before is not None and _but_size(before) == _but_size(figures):
+                return self  # who gives it another size draws it then
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -65,6 +68,11 @@ class QuietBar(ScrollBar, Still):
             position=bar.position,
         )
         return bar.style, self.size, *drawn.segments
+
+
+def _but_size(figures: tuple[object, ...]) -> tuple[object, ...]:
+    style, _, *rest = figures
+    return style, *rest
 
 
 class QuietScroll(ScrollView):

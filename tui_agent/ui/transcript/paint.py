@@ -22,6 +22,8 @@ MARGIN = 2
 """Cells left of every row: signs, and the cursor."""
 KEPT_ROWS = 4000
 """Rows the painter keeps."""
+_KEPT_BEFORE = 400
+"""Rows that it keeps for the width before, which comes again when what stands beside the chat is closed."""
 SHORT_LINE = 40
 """Characters of a line that are taken to fit in one row when a height is guessed."""
 _LEAST_ROOM = 4
@@ -83,28 +85,42 @@ class Painter:
         self._kept: OrderedDict[Part, list[Row]] = OrderedDict()
         self._rows = 0
         self._width = 0
+        self._before: tuple[int, OrderedDict[Part, list[Row]], int] = (0, OrderedDict(), 0)
+        """Another width, what is kept for it, and how many rows that is."""
         self._styles: dict[str | Style, Style] = {}
 
     def clear(self) -> None:
-        """Forget everything: the width or the colours have changed."""
+        """Forget everything: the colours have changed."""
         self._kept.clear()
         self._rows = 0
+        self._before = (0, OrderedDict(), 0)
         self._styles.clear()
 
     def rows(self, part: Part, width: int) -> list[Row]:
         """The rows of a part in a transcript `width` cells wide."""
         if width != self._width:
-            self.clear()
-            self._width = width
+            self._turn(width)
         rows = self._kept.get(part)
         if rows is None:
             rows = self._kept[part] = self._paint(part, width)
             self._rows += len(rows)
-            while self._rows > KEPT_ROWS and len(self._kept) > 1:
-                self._rows -= len(self._kept.popitem(last=False)[1])
+            self._keep(KEPT_ROWS)
         else:
             self._kept.move_to_end(part)
         return rows
+
+    def _keep(self, most: int) -> None:
+        while self._rows > most and len(self._kept) > 1:
+            self._rows -= len(self._kept.popitem(last=False)[1])
+
+    def _turn(self, width: int) -> None:
+        """Go to another width; if that is the one before, with what was painted for it."""
+        self._keep(_KEPT_BEFORE)
+        now, before = (self._width, self._kept, self._rows), self._before
+        self._before = now
+        self._width, self._kept, self._rows = (
+            before if before[0] == width else (width, OrderedDict[Part, list[Row]](), 0)
+        )
 
     def blank(self, width: int) -> Row:
         """The row between two entries."""

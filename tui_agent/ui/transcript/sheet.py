@@ -64,6 +64,8 @@ class Sheet(QuietScroll, can_focus=True):
         """The lowest row that was on the screen, while the end is not followed."""
         self._dirty_entries: dict[Entry, None] = {}
         self._stale = True
+        self._placed_in: tuple[int, int] | None = None
+        """Columns and rows for which it was worked out what stands on the screen."""
         self._placing = False
         self._screen_rows: list[tuple[Placed, Row]] = []
         self._screen_spans: list[Spans] = []
@@ -190,6 +192,7 @@ class Sheet(QuietScroll, can_focus=True):
             self.hold(Size(self._room, sheet.total))
             self.scroll_target_y = self.scroll_y = float(y)
         self._stale = False
+        self._placed_in = (self._room, page)
         self._count_new(y + page)
 
     def _count_new(self, bottom: int) -> None:
@@ -261,6 +264,8 @@ class Sheet(QuietScroll, can_focus=True):
 
     def on_resize(self) -> None:
         """Laid out with the next frame, not before it; a change of height alone makes none by itself."""
+        if self._placed_in == (self._room, self._page):
+            return  # a frame came before this
         self._stale = True
         if self._spot is not None:
             self._soon()
