@@ -146,16 +146,13 @@ class Records(Tab):
         )
 
     def _flags(self, record: Record) -> str:
-        """What stands before a record's words: that it is pinned, dropped or shortened, and how much it matters."""
+        """What stands before a record's words: that it is pinned, dropped or shortened."""
         if record.role.startswith("_"):
             return ""
         marks = self.context.marks(record.id)
         said = ["pinned"] if marks.get("pinned") else []
         if elisions := self.context.elided(record.id):
             said.append(_DROPPED if _is_dropped(elisions) else _SHORTENED)
-        priority = marks.get("priority")
-        if isinstance(priority, int) and not self.narrow:
-            said.append(f"p{priority}")
         return f"{', '.join(said)}: " if said else ""
 
     def open(self, index: int) -> None:
