@@ -77,6 +77,24 @@ async def test_enter_behind_tab_on_a_card_sends_the_draft(clock: Clock, tmp_path
         assert made.session.submitted == [("later", "step")] and made.session.answers == []
 
 
+@pytest.mark.parametrize("keys", [("tab",), ("f7",), ("ctrl+x", "a")])
+async def test_a_letter_behind_the_key_that_goes_to_a_card_answers_it(
+    keys: tuple[str, ...], clock: Clock, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        await clock.type(made, "later")
+        made.session.begin()
+        made.session.ask()
+        await made.until(lambda: made.chat.dock.card is not None)
+        await clock.advance(made, 2)
+        assert not made.chat.dock.has_keys
+        burst(made, *keys, "y", at=clock.now)
+        await made.until(lambda: made.chat.dock.has_keys and not made.app.pressing)
+        await clock.advance(made, 2)
+        await made.until(lambda: made.session.answers)
+        assert made.session.answers == [("q1", Answer("once"))] and made.chat.composer.text == "later"
+
+
 async def test_a_letter_behind_esc_on_a_card_is_written_and_answers_nothing(
     clock: Clock, tmp_path: Path
 ) -> None:

@@ -96,7 +96,7 @@ class ChatScreen(Writing, Keyed):
         self.ended = ""
         """How the last turn ended."""
         self.acts |= {
-            "card": self._next_card,
+            "card": lambda: self.expect(self._next_card(), "act-card"),
             "editor": self._edit_somewhere,
             "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
             "todo": self._toggle_todo,
