@@ -352,6 +352,7 @@ class MemoryProposed(Event, frozen=True):
     `record` is the answer that proposes it. `old` is the text it would replace, empty if there is none. `outside` names
     what the turn had read by then (`README.md`, `curl ...`); not empty, it is tainted. `noise`: it tells of the state
     of some work, which is not worth remembering. `refused`: a person has refused it before, so that it does not wait.
+    `file` is the path of the file that would be changed, and `diff` how, where it is to stand in one.
     """
 
     id: str
@@ -363,6 +364,8 @@ class MemoryProposed(Event, frozen=True):
     outside: tuple[str, ...] = ()
     noise: bool = False
     refused: bool = False
+    file: str = ""
+    diff: str = ""
 
 
 class MemoryChanged(Event, frozen=True):

@@ -33,6 +33,7 @@ from tui_agent.context import Context, ContextError, LogBusy
 from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
 from tui_agent.memory import lives
+from tui_agent.memory.filed import Files
 from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.blocks import text_block
 from tui_agent.opening import Log, read
@@ -286,6 +287,7 @@ def _tools(workspace: Path, folder: SessionFolder) -> list[Tool]:
 def _recall(workspace: Path, folder: SessionFolder, context: Context, emit: Emit) -> Recall:
     return Recall(
         store=MemoryStore(paths.memory_db()),
+        files=Files(paths.profile_file(), find_root(workspace)),
         context=context,
         session=folder.id,
         workspace=identity(workspace),

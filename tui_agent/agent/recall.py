@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from tui_agent.context import ContextError
 from tui_agent.events import Emit, MemoryChanged, MemoryProposed, Notice
-from tui_agent.memory import lives
+from tui_agent.memory import filed, lives
 from tui_agent.memory.proposals import is_noise
 from tui_agent.memory.schema import StoreError
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
+    from tui_agent.memory.filed import Files
     from tui_agent.memory.schema import Change, Memory, Status
     from tui_agent.memory.store import MemoryStore
 
@@ -31,9 +33,10 @@ class Recall:
     """The memories of one session in one workspace (its identity)."""
 
     def __init__(
-        self, *, store: MemoryStore, context: Context, session: str, workspace: str, emit: Emit
+        self, *, store: MemoryStore, files: Files, context: Context, session: str, workspace: str, emit: Emit
     ) -> None:
         self.store = store
+        self.files = files
         self.session = session
         self.workspace = workspace
         self._context = context
@@ -91,28 +94,44 @@ class Recall:
         Raises:
             StoreError: the memory that it would replace cannot be read.
         """
-        old = self.store.find(
-            memory.key, memory.scope, workspace=memory.workspace_id, session=memory.session_id
-        )
+        topic, old, diff = self.files.topic(memory), self._accepted(memory), ""
+        if topic is not None:
+            with suppress(StoreError):  # whoever accepts it is told why it cannot be written
+                old, diff = filed.read(topic), filed.plan(topic, memory.body).diff
         return MemoryProposed(
             id=memory.id,
             scope=memory.scope,
             key=memory.key,
             body=memory.body,
-            old=old.body if old is not None else "",
+            old=old or "",
             record=memory.source_record,
             outside=memory.outside,
             noise=is_noise(memory.body),
             refused=refused,
+            file=str(topic.path) if topic is not None else "",
+            diff=diff,
         )
 
+    def _accepted(self, like: Memory) -> str | None:
+        """What is remembered under the key of a memory in its place."""
+        found = self.store.find(like.key, like.scope, workspace=like.workspace_id, session=like.session_id)
+        return found.body if found is not None else None
+
     def accepted(self) -> Sequence[Memory]:
-        """What the model may be told, the newest first.
+        """What the model may be told, the newest first. What stands in a file is told with it.
 
         Raises:
             StoreError: it cannot be read.
         """
-        return self.store.told(self.workspace, self.session).memories if self._any() else ()
+        found = self.store.told(self.workspace, self.session).memories if self._any() else ()
+        return [memory for memory in found if not self._stands_in_file(memory)]
+
+    def _stands_in_file(self, memory: Memory) -> bool:
+        topic = self.files.topic(memory)
+        try:
+            return topic is not None and filed.read(topic) is not None
+        except StoreError:
+            return False
 
     def known(self) -> Sequence[Memory]:
         """The same; nothing if it cannot be read, which is told."""
@@ -129,6 +148,30 @@ class Recall:
         }
         of, here = places.get(memory.scope, ("", ""))
         return of == here
+
+    # --- what stands in files ------------------------------------------------------------------------------------
+
+    def take_in(self, memory: Memory) -> None:
+        """Remember what a person wrote into a file by hand, before it is changed: so that the change can be undone.
+
+        Raises:
+            StoreError: the file cannot be read, or the store cannot be used.
+        """
+        topic = self.files.topic(memory)
+        if topic is not None and (body := filed.read(topic)) not in (None, self._accepted(memory)):
+            self.store.add(
+                memory.scope, memory.key, str(body), workspace=self.workspace, session=self.session
+            )
+
+    def write_out(self, memory: Memory) -> None:
+        """Let the file of a memory say what is remembered under its key.
+
+        Raises:
+            StoreError: the file cannot be read or written, or the store cannot be used.
+        """
+        topic = self.files.topic(memory)
+        if topic is not None and filed.read(topic) != (body := self._accepted(memory)):
+            filed.write(topic, body)
 
     # --- what follows the history --------------------------------------------------------------------------------
 

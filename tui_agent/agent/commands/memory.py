@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -90,7 +91,9 @@ async def forget(session: Session, *key: str) -> Outcome:
     """Forget what is remembered under a key, or refuse what is proposed under it; /unmemory brings it back"""
     recall = session.memories
     found = await _found(session, " ".join(key))
+    await _taken_in(session, found)
     await _done(lambda: recall.store.delete(found.id))
+    await _written(session, found, undo=found.id)
     recall.changed("deleted", found)
     return Outcome(f"forgotten: {_words(found)} (/unmemory {found.id[:_ID]} brings it back)", _data(found))
 
@@ -107,7 +110,9 @@ async def accept(session: Session, memory: str, *text: str) -> Outcome:
 
 async def _accepted(session: Session, found: Memory, body: str | None = None) -> Memory:
     recall = session.memories
+    await _done(partial(recall.take_in, found))
     made = await _done(lambda: recall.store.accept(found.id, body=body, rev=found.rev))
+    await _written(session, made, undo=made.id)
     if made.id != found.id:  # its text went to the memory that had its key
         recall.changed("accepted", found)
     recall.changed("accepted", made)
@@ -151,8 +156,9 @@ async def rekey(session: Session, memory: str, *key: str) -> Outcome:
 
 
 async def _edited(at: Session, memory: str, **wanted: Any) -> Outcome:
-    found, recall = await _found(at, memory), at.memories
+    found, recall = await _taken_in(at, await _found(at, memory)), at.memories
     made = await _done(lambda: recall.store.edit(found.id, rev=found.rev, **wanted))
+    await _written(at, found, made, undo=made.id)
     recall.changed("edited", made)
     return Outcome(f"changed: {_words(made)} (/unmemory {made.id[:_ID]})", _data(made))
 
@@ -161,7 +167,9 @@ async def unmemory(session: Session, *memory: str) -> Outcome:
     """Take back the last change of a memory"""
     recall, name = session.memories, " ".join(memory).strip()
     identity = await _done(lambda: _once_named(session, name))
+    was = await _done(lambda: recall.store.history(identity)[-1])
     back = await _done(lambda: recall.store.undo(identity))
+    await _written(session, *(one for one in (was.before, was.after, *back) if one is not None))
     for one in back:
         recall.changed("undone", one)
     if not back:
@@ -206,6 +214,32 @@ def _only(everything: Sequence[Memory], name: str) -> Memory:
 
 def _is_named(memory: Memory, name: str) -> bool:
     return bool(name) and (memory.key == name or (len(name) >= _LEAST_PREFIX and memory.id.startswith(name)))
+
+
+async def _taken_in(session: Session, found: Memory) -> Memory:
+    """The memory as its file says, if it stands in one and a person has changed that."""
+    recall = session.memories
+    if found.status != "accepted" or recall.files.topic(found) is None:
+        return found
+    await _done(lambda: recall.take_in(found))
+    return await _done(lambda: recall.store.get(found.id))
+
+
+async def _written(session: Session, *memories: Memory, undo: str = "") -> None:
+    """Let the files of these memories, if they stand in any, say what is remembered now.
+
+    Raises:
+        CommandError: a file cannot be written; the last change of `undo` is taken back.
+    """
+    recall = session.memories
+    try:
+        for one in memories:
+            if one.status == "accepted":
+                await _done(partial(recall.write_out, one))
+    except CommandError:
+        if undo:
+            await _done(lambda: recall.store.undo(undo))
+        raise
 
 
 async def _done(work: Callable[[], T]) -> T:

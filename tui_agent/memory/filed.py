@@ -1,0 +1,75 @@
+"""Memories that stand in a file: topics of the person's profile.md, or of the MEMORY.md that a workspace shares.
+
+The key names the file and the topic, `profile.md: tone` (user) or `MEMORY.md: build` (workspace); the topic is a
+heading in the section of the file that is kept by this program (see `section`). The rest of it is never touched.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from tui_agent import paths
+from tui_agent.memory.schema import Memory, StoreError
+from tui_agent.memory.section import NAME, Plan, Shared, plan_section, read_section
+
+PROFILE = "profile.md"
+
+
+class Topic(Struct, frozen=True):
+    """A heading in a file."""
+
+    path: Path
+    name: str
+
+
+class Files(Struct, frozen=True):
+    """The files of a person and of a workspace, by its root."""
+
+    profile: Path
+    root: Path
+
+    def topic(self, memory: Memory) -> Topic | None:
+        """Where a memory stands; None if it stands in no file."""
+        file, colon, name = memory.key.partition(":")
+        places = {("user", PROFILE): self.profile, ("workspace", NAME): self.root / NAME}
+        path = places.get((memory.scope, file.strip()))
+        return Topic(path, name.strip()) if path is not None and colon and name.strip() else None
+
+
+def read(topic: Topic) -> str | None:
+    """What the file says under the heading; None if nothing.
+
+    Raises:
+        StoreError: the file cannot be read, or its section is damaged.
+    """
+    return next((entry.body for entry in read_section(topic.path) if entry.key == topic.name), None)
+
+
+def plan(topic: Topic, body: str | None) -> Plan:
+    """How the file looks with this text under the heading, or without it.
+
+    Raises:
+        StoreError: as `read`.
+    """
+    entries = list(read_section(topic.path))
+    place = next((at for at, entry in enumerate(entries) if entry.key == topic.name), len(entries))
+    entries[place : place + 1] = [] if body is None else [Shared(topic.name, body)]
+    return plan_section(topic.path, entries)
+
+
+def write(topic: Topic, body: str | None) -> None:
+    """Put a text under the heading, or take it out, in one step.
+
+    Raises:
+        StoreError: as `read`, or the file was changed meanwhile, or cannot be written; then it is untouched.
+    """
+    planned = plan(topic, body)
+    try:
+        if topic.path.name == PROFILE and planned.old is None and planned.new:
+            paths.write_private(topic.path, planned.new)
+        else:
+            planned.write()
+    except OSError as error:
+        raise StoreError(f"{topic.path} cannot be written: {error.strerror}") from error
