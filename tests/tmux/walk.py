@@ -14,12 +14,19 @@ import re
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.tmux.terminal import Terminal, missing
+from tests.tmux.terminal import WAIT_SECONDS, Terminal, missing
 
 Show = Callable[[str, str], None]
+
+READY = r"\A[^\n]*\bready\b"
+"""What the status line says when nothing runs."""
+_ENDED = re.compile(rb'"stop_reason": ?"end_turn"')
+_ARMING_S = 0.5
+"""Seconds for which a card that came to the front swallows what is pressed."""
 
 
 def program() -> list[str]:
@@ -34,8 +41,7 @@ def walk(place: Path, size: tuple[int, int], show: Show) -> None:
     (shop / "greeting.txt").write_text("hello world\nsecond line\n")
     environment = {"TUI_AGENT_HOME": str(place / "home"), "HOME": str(place), "TERM": "tmux-256color"}
     with Terminal(program(), cwd=shop, environment=environment, size=size) as terminal:
-        first_half(terminal, shop, show)
-        log = next((place / "home").rglob("context.jsonl"))
+        log = first_half(terminal, place, show)
         os.kill(terminal.pid(), signal.SIGKILL)
         terminal.wait_dead()
         show("killed in the middle of a command", terminal.pane())
@@ -43,8 +49,10 @@ def walk(place: Path, size: tuple[int, int], show: Show) -> None:
     with Terminal([*program(), "--continue"], cwd=shop, environment=environment, size=size) as terminal:
         show("--continue", terminal.wait("cut off"))
         assert log.read_bytes().startswith(before), "opening again changed what was on disk"
+        ended = answers(log)
         say(terminal, "read greeting.txt")
-        show("and it goes on", terminal.wait(r"(?s)goodbye world.*ready|ready(?s:.)*goodbye world"))
+        idle(terminal, log, ended)
+        show("and it goes on", terminal.wait("goodbye world"))
         terminal.keys("C-q")
         terminal.wait_dead()
         show("after quitting", terminal.pane())
@@ -54,29 +62,31 @@ def walk(place: Path, size: tuple[int, int], show: Show) -> None:
     )
 
 
-def first_half(terminal: Terminal, shop: Path, show: Show) -> None:
-    """From the launch to a command that is running."""
+def first_half(terminal: Terminal, place: Path, show: Show) -> Path:
+    """From the launch to a command that is running; the log that is written."""
     show("launch without a key", terminal.wait("demo model - no AI"))
     terminal.wait(r"setting\s+ANTHROPIC_API_KEY|ANTHROPIC_API_KEY before")
     say(terminal, "read greeting.txt")
     show("a file is read", terminal.wait("2 lines came back"))
-    idle(terminal)
+    log = next((place / "home").rglob("context.jsonl"))
+    idle(terminal, log, 0)
     say(terminal, "run ls -la")
     show("a command asks", terminal.wait("run this command"))
     approve(terminal)
     show("and has run", terminal.wait("exit 0"))
-    idle(terminal)
+    idle(terminal, log, 1)
     say(terminal, "in greeting.txt change hello to goodbye")
     show("an edit asks", terminal.wait("make this change"))
     approve(terminal)
     show("and is made", terminal.wait(r"\+1 -1"))
-    idle(terminal)
-    assert (shop / "greeting.txt").read_text().startswith("goodbye")
+    idle(terminal, log, 2)
+    assert (place / "shop" / "greeting.txt").read_text().startswith("goodbye")
     travel(terminal, show)
     say(terminal, "run sleep 60")
     terminal.wait("run this command")
     approve(terminal)
     show("a command is running", terminal.wait(r"bash sleep 60.*runn?ing|running"))
+    return log
 
 
 def travel(terminal: Terminal, show: Show) -> None:
@@ -108,7 +118,6 @@ def travel(terminal: Terminal, show: Show) -> None:
     terminal.keys("r")
     leave(terminal)
     show("the oldest backup restored", terminal.wait("change hello to goodbye"))
-    idle(terminal)
 
 
 def inspect(terminal: Terminal, further: int) -> None:
@@ -134,24 +143,29 @@ def say(terminal: Terminal, words: str) -> None:
 
 
 def approve(terminal: Terminal) -> None:
-    """Go to the card and say yes; what is pressed before it is armed is swallowed, so it may take two."""
+    """Go to the card and say yes, when it has been there for so long that it takes keys."""
     terminal.wait("Tab to answer")
+    seen = time.monotonic()
     terminal.keys("C-x", "a")
     terminal.wait("Tab to answer", gone=True)
-    for _ in range(5):
-        terminal.keys("y")
-        try:
-            # the head, for a card that takes a line more is caught half drawn
-            terminal.wait(r"\d to answer", gone=True, seconds=4)
-        except AssertionError:
-            continue
-        return
-    raise AssertionError(f"the card does not take a yes:\n{terminal.pane()}")
+    time.sleep(max(0.0, seen + _ARMING_S - time.monotonic()))
+    terminal.keys("y")
+    # the head, for a card that takes a line more is caught half drawn
+    terminal.wait(r"\d to answer", gone=True)
 
 
-def idle(terminal: Terminal) -> None:
-    """Wait until the turn is over."""
-    terminal.wait(r"\bready\b")
+def answers(log: Path) -> int:
+    """How many turns of a log came to their end."""
+    return len(_ENDED.findall(log.read_bytes()))
+
+
+def idle(terminal: Terminal, log: Path, before: int) -> None:
+    """Wait until a turn is over that began when so many had ended; the status line may say ready before it began."""
+    end = time.monotonic() + WAIT_SECONDS
+    while answers(log) <= before:
+        assert time.monotonic() < end, f"the turn does not end:\n{terminal.pane()}"
+        time.sleep(0.05)
+    terminal.wait(READY)
 
 
 def main() -> int:
