@@ -11,6 +11,7 @@ from tests.context.compare import check, talk, text
 from tui_agent.context import Context, ContextError, NothingToUndo
 from tui_agent.context.compacted import Replacement
 from tui_agent.context.reading import Shown
+from tui_agent.messages.tokens import Tokens
 
 SUMMARY = {**text("what was"), "origin": "summary", "id": "summary"}
 
@@ -187,6 +188,17 @@ async def test_the_next_request_that_is_counted_says_what_it_weighed_then(
         await counted(context, 900 + 100 * later, text("more " * 10, "assistant"))
     assert context.counted_after(head) == found
     await check(context)
+
+
+async def test_of_an_edited_summary_what_is_counted_then_is_of_the_edit(context: Context) -> None:
+    (old,) = await context.append_message(text("word " * 100))
+    await counted(context, 500, text("an answer", "assistant"))
+    await context.compact(change(context, [old.id]), figures={})
+    await context.edit_message("summary", {**SUMMARY, "id": "edited"}, figures={})
+    made, edited = context.heads[-2:]
+    await counted(context, 700, text("then", "assistant"), output=10)
+    assert context.counted_after(made) is None
+    assert context.counted_after(edited) == Tokens(690, "exact")
 
 
 async def test_what_it_weighed_then_is_not_told_by_a_request_of_another_shape(context: Context) -> None:

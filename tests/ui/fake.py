@@ -129,6 +129,7 @@ class FakeContext:
         self.can_undo = False
         self.can_redo = False
         self.weight = Weight(0, 0, 0, "exact")
+        self.counted: Tokens | None = None
         self._checkpoints: list[Checkpoint] = []
         self._backups: list[Backup] = []
         self._marks: dict[str, dict[str, Any]] = {}
@@ -158,6 +159,9 @@ class FakeContext:
 
     def weigh(self) -> Weight:
         return self.weight
+
+    def counted_after(self, head: SimpleNamespace) -> Tokens | None:
+        return self.counted
 
     def tokens(self, record: str) -> Tokens:
         found = next(r for r in self.records if r.id == record)

@@ -175,6 +175,8 @@ class Accounting:
         pair = next((at for at in range(usages.before(since), len(usages)) if usages[at].exact), None)
         if pair is None or (high := usages[pair].boundary) < since or self._is_reshaped(since, high):
             return None
+        if any(since < head.index <= high for head in log.heads):
+            return None
         produced = usages[pair].produced
         answer = self._output(pair, produced) if produced > high else 0
         messages = log.messages[bisect_right(log.messages, since) : bisect_right(log.messages, high)]

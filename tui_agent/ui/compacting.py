@@ -8,11 +8,14 @@ Everything is said from the events. What the log keeps of a compaction, in the h
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent import events
 from tui_agent.literal import one_line
 from tui_agent.ui.words import number
+
+if TYPE_CHECKING:
+    from tui_agent.messages.tokens import Tokens
 
 Level = Literal["info", "warning", "error"]
 Fact = tuple[str, Level]
@@ -68,18 +71,19 @@ def begun(event: events.CompactionStarted, size: str) -> str:
     return f"Compacting {size} of {event.window:,} tokens{due}{focus}"
 
 
-def figures(event: events.CompactionCompleted) -> str:
-    """What it came to, shortly; "" where the log does not say."""
+def figures(event: events.CompactionCompleted, counted: Tokens | None = None) -> str:
+    """What it came to, shortly; "" where the log does not say. `counted`: the weight after it, once it was counted."""
     if not event.before or not event.after:
         return ""
     edited = "  edited by you" if event.edited else ""
-    weights = f"{number(event.before, event.mark)} -> {number(event.after, 'estimated')} tokens"
-    return f"{weights}{less(event)}{edited}"
+    after = number(event.after, "estimated") if counted is None else number(counted.count, counted.mark)
+    return f"{number(event.before, event.mark)} -> {after} tokens{less(event, counted)}{edited}"
 
 
-def less(event: events.CompactionCompleted) -> str:
+def less(event: events.CompactionCompleted, counted: Tokens | None = None) -> str:
     """The share that went: `, 73% less`."""
-    share = 1 - event.after / event.before if event.before else 0
+    after = event.after if counted is None else counted.count
+    share = 1 - after / event.before if event.before else 0
     return f", {share:.0%} less" if share >= 0.01 else ""
 
 

@@ -13,6 +13,7 @@ from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.messages.blocks import text_block
+from tui_agent.messages.tokens import Tokens
 from tui_agent.ui.cards.compaction import ReviewCard
 from tui_agent.ui.chat import editor
 
@@ -82,6 +83,22 @@ async def test_the_card_says_what_became_of_what_and_takes_no_focus(tmp_path: Pa
         assert made.app.focused is made.chat.composer
         assert made.chat.composer.text == "half a thought uek"
         assert made.session.performed == []
+
+
+async def test_when_the_next_request_is_counted_the_card_says_what_is_left_exactly(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await compacted(made)
+        usage = said.UsageReported(input=1_880, output=40, cache_read=40_000, cache_write=0, total=41_920)
+        made.session.emit(usage)
+        await made.settle()
+        assert "150,212 -> ~41,300 tokens, 73% less" in made.text
+        made.session.context.counted = Tokens(41_880, "exact")
+        made.session.emit(usage)
+        await made.until(lambda: "150,212 -> 41,880 tokens, 72% less" in made.text, "the exact figure")
+        made.session.context.counted = Tokens(50_000, "exact")
+        made.session.emit(usage)
+        await made.settle()
+        assert "150,212 -> 41,880 tokens" in made.text
 
 
 async def test_what_the_log_says_otherwise_stands_first(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.ui.fake import FakeSession, Weight, conversation
 from tests.ui.stage import Stage, stage
 from tui_agent.context import Backup
+from tui_agent.messages.tokens import Tokens
 from tui_agent.ui.inspector.backups import cause
 from tui_agent.ui.inspector.tokens import bar
 
@@ -97,6 +98,17 @@ async def test_what_the_last_compaction_and_the_batches_since_saved(tmp_path: Pa
             "~35,000  old results, in 2 batches",
         ):
             assert words in made.text, made.text
+
+
+async def test_what_it_saved_is_exact_once_the_next_request_was_counted(tmp_path: Path) -> None:
+    def counted(session: FakeSession) -> None:
+        _compacted(session)
+        session.context.heads[0].figures["mark"] = "exact"
+        session.context.counted = Tokens(41_880, "exact")
+
+    async with stage(tmp_path, size=(200, 50), prepare=counted) as made:
+        await _tokens(made)
+        assert " 108,332  summary, 150,212 -> 41,880" in made.text
 
 
 async def test_where_nothing_was_saved_nothing_is_said(tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ class Results:
         self._screen = screen
         self._made: Result | None = None
         """The card of the newest compaction, while it is the last rewrite."""
+        self._uncounted: said.CompactionCompleted | None = None
+        """What its weight after is estimated of, until the endpoint has counted it."""
         self._letters: Letters | None = None
 
     def entry_of(self, context: Context) -> Callable[[Message], Entry]:
@@ -75,8 +77,10 @@ class Results:
                 from tui_agent.ui.transcript.compacted import completed  # not needed before there is one
 
                 self._settle()
-                self._made = completed(event)
+                self._made, self._uncounted = completed(event), event
                 self._show(self._made)
+            case said.UsageReported() if self._uncounted is not None:
+                self._count()
             case said.TurnStarted():
                 self._settle()
                 self.remembering.hear(event)
@@ -101,6 +105,17 @@ class Results:
         self.come_to_front()
         self._screen.transcript.put(result)
         self._tell()
+
+    def _count(self) -> None:
+        """Say of the newest compaction what the endpoint counted."""
+        from tui_agent.ui.transcript.compacted import counted  # not needed before there is one
+
+        made, event, session = self._made, self._uncounted, self._screen.session
+        if made is None or event is None or session is None:
+            return
+        if (figures := counted(event, session.context)) is not None:
+            made.figures, self._uncounted = figures, None
+            self._screen.transcript.changed(made)
 
     def _settle(self) -> None:
         """The card waits no more: it is a line."""

@@ -240,11 +240,13 @@ class TokenFigures(Tab):
         yield _title("what compaction saved")
         if made is not None:
             event = as_event({**made.figures, "op": made.op, "backup": made.backup})
+            counted = self.context.counted_after(made)
+            after = Tokens(event.after, "estimated") if counted is None else counted
             when = words.clock(made.at, short=True)
-            said = f"summary, {words.number(event.before, event.mark)} -> {number_of(event.after)}"
-            yield _figure(
-                number_of(event.before - event.after), f"{said}, {when}" if when else said, event.summary
-            )
+            said = f"summary, {words.number(event.before, event.mark)} -> {words.tokens(after)}"
+            sure = event.mark == after.mark == "exact"
+            saved = words.number(event.before - after.count, "exact" if sure else "estimated")
+            yield _figure(saved, f"{said}, {when}" if when else said, event.summary)
             price = f", ${event.cost:,.4f}" if event.cost is not None else ""
             if event.input:
                 cached = f"{event.cache_read / event.input:.0%} cached"

@@ -4,8 +4,7 @@ a history that was read from the log, with the figures of the rewrite that broug
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tui_agent import events
 from tui_agent.literal import one_line
@@ -16,7 +15,7 @@ from tui_agent.ui.transcript.stream import Splitter
 from tui_agent.ui.words import number
 
 if TYPE_CHECKING:
-    from tui_agent.context import Context
+    from tui_agent.context import Context, Head
     from tui_agent.messages.blocks import Message
 
 CHOICES = (("u", "undo"), ("e", "edit the summary"), ("k", "keep more"))
@@ -80,17 +79,21 @@ def of_summary(message: Message, context: Context) -> Result:
     head = _head_of(message.id, context)
     if head is None:
         return made
-    event = compacting.as_event(head)
-    made.figures = compacting.figures(event)
+    event = compacting.as_event({**head.figures, "op": head.op, "backup": head.backup})
+    made.figures = compacting.figures(event, context.counted_after(head))
     made.facts = compacting.facts(event)
     if context.change is not None and context.change.figures.get("summary") == message.id:
         made.choices, made.of = CHOICES, event.backup
     return made
 
 
-def _head_of(summary: str, context: Context) -> Mapping[str, Any] | None:
-    """What the head record says of the rewrite that brought this summary."""
-    for head in reversed(context.heads):
-        if head.figures.get("summary") == summary:
-            return {**head.figures, "op": head.op, "backup": head.backup}
-    return None
+def counted(event: events.CompactionCompleted, context: Context) -> str | None:
+    """The figures of a compaction once the endpoint has counted what it left; None until then."""
+    head = _head_of(event.summary, context)
+    found = context.counted_after(head) if head is not None else None
+    return compacting.figures(event, found) if found is not None else None
+
+
+def _head_of(summary: str, context: Context) -> Head | None:
+    """The head record of the rewrite that brought this summary."""
+    return next((head for head in reversed(context.heads) if head.figures.get("summary") == summary), None)
