@@ -191,7 +191,7 @@ async def open_session(
     session.shrinking.rotated()
     if (came_from := _copied_from(folder, resume)) is not None:
         await recall.carry_over(came_from)
-    if not session.read_only:
+    elif not session.read_only:
         await recall.follow()
         await proposing.reopen()
     if resume == "latest" and not len(context.records):
@@ -296,13 +296,13 @@ def _recall(workspace: Path, folder: SessionFolder, context: Context, emit: Emit
 
 
 def _copied_from(folder: SessionFolder, resume: str | None) -> str | None:
-    """The session of ours whose log was copied just now to begin this one with, if it is one."""
+    """The folder whose log was copied just now to begin this session with, by name: a session's id if it is ours."""
     if resume is None or not (source := folder.meta.forked_from):
         return None
     log = Path(source)
     if Path(resume).expanduser().resolve() not in (log, log.parent):
         return None
-    return log.parent.name if log.parent.parent.parent == paths.sessions_dir().resolve() else None
+    return log.parent.name
 
 
 def _prompt(workspace: Path, append_system: str, recall: Recall) -> SystemPrompt:

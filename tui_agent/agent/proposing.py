@@ -160,7 +160,9 @@ class Proposing:
         for record in reversed(self._context.records):
             if record.role == "_checkpoint" and record.body.get("turn"):
                 break
-            if record.role == "assistant" and record.id > self._recall.session and _counts(record):
+            # ids and the session's name are ULIDs: the time, then chance; other programs' records begin with a letter
+            ours = self._recall.session < record.id < "8"
+            if record.role == "assistant" and ours and _counts(record):
                 found.append(record.id)
         return found[::-1]
 
