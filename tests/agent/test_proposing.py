@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -431,3 +434,45 @@ async def test_a_copy_of_a_session_takes_its_notes_along(tmp_path: Path, server:
         copy = run.session.id
     async with engine(tmp_path, server, resume=copy) as run:
         assert [m.body for m in run.session.memories.list() if m.session_id == copy] == ["one"]
+
+
+async def test_a_cancelled_turn_sees_its_answer_stored_through(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on = asyncio.Event(), threading.Event()
+    loop, propose = asyncio.get_running_loop(), MemoryStore.propose
+
+    def slow(store: MemoryStore, memory: Memory) -> Any:
+        loop.call_soon_threadsafe(reached.set)
+        go_on.wait(20)
+        return propose(store, memory)
+
+    monkeypatch.setattr(MemoryStore, "propose", slow)
+    server.script(Reply.text(TABS))
+    async with engine(tmp_path, server) as run:
+        await run.session.submit("go")
+        await reached.wait()
+        cancelled = asyncio.create_task(run.session.cancel())
+        await asyncio.sleep(0)
+        go_on.set()
+        await cancelled
+        await run.until(MemoryProposed)
+        assert [m.status for m in stored()] == ["proposed"]
+        assert not run.context.history[-1].partial
+
+
+async def test_what_another_process_accepts_is_in_the_next_request_of_one_that_runs(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    server.script(Reply.text(TABS), Reply.text("yes"), Reply.text("yes"))
+    async with engine(tmp_path, server) as run:
+        await run.say("begun before")
+        accept = (sys.executable, "-m", "tui_agent", "memory", "accept", "indent")
+        done = await asyncio.create_subprocess_exec(
+            *accept, cwd=tmp_path / "elsewhere", stdout=subprocess.DEVNULL
+        )
+        assert await done.wait() == 0
+        await run.say("what do you know?")
+        assert "[user] indent: Uses tabs." in str(server.requests[-1]["messages"][-1])
+        assert server.requests[0]["system"] == server.requests[1]["system"]

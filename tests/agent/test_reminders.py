@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.agent.test_compaction import SUMMARY, compacted, settings, talked
 from tests.support.engine import engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
@@ -160,3 +161,40 @@ async def test_a_store_that_cannot_be_read_is_said_once_and_the_turn_goes_on(
         await run.say("three")
         assert len([n for n in run.all(Notice) if "memories cannot be used" in n.text]) == 1
         assert len(server.requests) == 3
+
+
+async def test_a_compaction_takes_what_is_remembered_into_the_prompt(tmp_path: Path) -> None:
+    async with ScriptedServer() as scripted, engine(tmp_path, scripted, settings=settings(scripted)) as run:
+        await talked(run, scripted)
+        await run.session.perform("remember", "indent: Uses tabs.")
+        scripted.script(Reply.text("yes"), Reply.text(SUMMARY), Reply.text("on"), Reply.text("and on"))
+        await run.say("before")
+        assert "Uses tabs." in last_words(scripted.requests[-1])[1]
+        await compacted(run)
+        await run.say("after")
+        assert "Uses tabs." in scripted.requests[-1]["system"][-1]["text"]
+        told = last_words(scripted.requests[-1])
+        await run.session.perform("forget", "indent")
+        await run.say("and then")
+        assert "no longer: [user] indent" in str(scripted.requests[-1]["messages"][-1])
+        assert not [text for text in told if "Uses tabs." in text]
+        assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
+
+
+async def test_what_came_before_a_compaction_stays_when_what_follows_is_undone(tmp_path: Path) -> None:
+    async with ScriptedServer() as scripted, engine(tmp_path, scripted, settings=settings(scripted)) as run:
+        scripted.script(Reply.text('<memory scope="user" key="old">old</memory>'))
+        await run.say("first")
+        await talked(run, scripted)
+        scripted.script(Reply.text('<memory scope="user" key="kept">kept</memory>'), Reply.text(SUMMARY))
+        await run.say("last")
+        await compacted(run)
+        await run.session.perform("revert", str(run.session.timeline.turns()[-1].id))
+        statuses = {memory.key: memory.status for memory in store().list()}
+        assert statuses == {"old": "proposed", "kept": "suspended"}
+        await run.session.perform("undo")
+        await run.session.perform("undo")
+        assert {memory.status for memory in store().list()} == {"proposed"}
+        await run.session.perform("redo")
+        await run.session.perform("redo")
+        assert {memory.key: memory.status for memory in store().list()} == statuses
