@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from random import Random
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tests.support.examples import examples
 from tui_agent.memory.code import Code, Trial
 
 RULES = ["reference", "link", "image", "autolink", "html_inline", "html_block", "entity"]
@@ -20,40 +18,29 @@ MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable(RULES)
 ASKED = "\ue000"
 """Stands after each `<` that is asked about; the next characters are the second, the third, ..."""
 
-PIECES = st.sampled_from(
-    ["<"] * 6
-    + ["`", "`", "``", "```", "```", "````", "~~~", "~~~", "~~~~", "```py\n", "~~~ `\n", "\\", "\\`", "`x`"]
-    + [
-        "- ",
-        "* ",
-        "+ ",
-        "-",
-        "1. ",
-        "2) ",
-        "10. ",
-        "> ",
-        ">",
-        "> > ",
-        "# ",
-        "---",
-        "===",
-        "***",
-        "* * *",
-        "_ _ _",
-    ]
-    + ["\n"] * 5
-    + ["\n\n", "\n\n", "\r\n", " ", "  ", "   ", "    ", "\t", "a", "b c", "。", "a\n", "\n\n\n"]
-)
+PIECES = (
+    *["<"] * 6,
+    *["`", "`", "``", "```", "```", "````", "~~~", "~~~", "~~~~", "```py\n", "~~~ `\n", "\\", "\\`", "`x`"],
+    *["- ", "* ", "+ ", "-", "1. ", "2) ", "10. ", "> ", ">", "> > ", "# ", "---", "===", "***", "* * *", "_ _ _"],
+    *["\n"] * 5,
+    *["\n\n", "\n\n", "\r\n", " ", "  ", "   ", "    ", "\t", "a", "b c", "。", "a\n", "\n\n\n"],
+)  # fmt: skip
 
 
-@st.composite
-def documents(draw: st.DrawFn) -> str:
-    pieces = draw(st.lists(PIECES, min_size=2, max_size=30))
-    numbers = iter(range(len(pieces)))
-    text = "".join(f"<{chr(ord(ASKED) + next(numbers))}" if piece == "<" else piece for piece in pieces)
-    # in a quote, markdown-it-py reads lines that are indented by four columns or more in a way of its own
-    assume("<" in text and not (">" in text and re.search(r" {4}|\t", text)))
-    return text
+def asked(text: str) -> str:
+    """The text with `ASKED` and what follows it behind each `<`."""
+    parts = text.split("<")
+    return parts[0] + "".join(f"<{chr(ord(ASKED) + n)}{part}" for n, part in enumerate(parts[1:]))
+
+
+def documents(seed: int, count: int) -> Iterator[str]:
+    """Small documents that ask about a `<` at least once."""
+    random = Random(seed)
+    for _ in range(count):
+        text = asked("".join(random.choices(PIECES, k=random.randint(2, 30))))
+        # in a quote, markdown-it-py reads lines that are indented by four columns or more in a way of its own
+        if "<" in text and not (">" in text and re.search(r" {4}|\t", text)):
+            yield text
 
 
 def theirs(text: str) -> dict[str, str]:
@@ -87,17 +74,20 @@ def settled(code: Code, rest: str) -> str:
     return state
 
 
-def asked(text: str) -> str:
-    """The text with `ASKED` and what follows it behind each `<`."""
-    parts = text.split("<")
-    return parts[0] + "".join(f"<{chr(ord(ASKED) + n)}{part}" for n, part in enumerate(parts[1:]))
+def differ(seed: int, count: int) -> str:
+    """The shortest of so many documents in which code is found elsewhere than markdown-it-py finds it."""
+    wrong = [text for text in documents(seed, count) if ours(text) != theirs(text)]
+    return min(wrong, key=len, default="")
 
 
-@examples(150)
-@pytest.mark.timeout(600)
-@given(documents())
-def test_code_is_where_markdown_it_finds_it(text: str) -> None:
-    assert ours(text) == theirs(text)
+def test_code_is_where_markdown_it_finds_it() -> None:
+    assert differ(seed=1, count=4000) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_code_is_where_markdown_it_finds_it_in_very_many_texts() -> None:
+    assert differ(seed=2, count=1_000_000) == ""
 
 
 CASES = {
@@ -131,8 +121,20 @@ CASES = {
     "> ```\n> <\n<": "code text",
     "> ```\n\n> <": "text",
     "> - ~~~\n>   <\n> <": "code text",
-    "a `\n- b` <": "text",
-    "a `\n2. b` <": "text",
+    "a `\n- b <`": "text",
+    "a `\n1. b <`": "text",
+    "a `\n2. b <`": "code",
+    "a `\n*\n<`": "code",
+    "- a `\n2. b <`": "text",
+    "-     ```\n  <": "text",
+    "-    ```\n     <": "code",
+    "-    ```\n  <": "text",
+    "`a` ` <": "text",
+    "`\n`<": "text",
+    "`` `a` ``` <": "text",
+    "`` ` ` <`": "text",
+    "`` ` `` ` <`": "code",
+    "a\\\n`<`": "code",
     "> a `\nb < ` c": "code",
     "# a `\n< `": "text",
     "a `\n---\n< `": "text",

@@ -151,9 +151,13 @@ def test_markers_beside_code_are_markers(text: str) -> None:
     assert clean(text.format(marker)) == text.format("")
 
 
-def test_a_marker_that_stood_before_a_fence_leaves_it_one() -> None:
-    text = "<memory>a</memory>```\n<memory>b</memory>\n```\n<memory>c</memory>"
-    assert read(text)[0] == "```\n<memory>b</memory>\n```\n"
+@pytest.mark.parametrize(
+    "first", ["<memory>a</memory>", "</memory>", "<memory/>", OPEN, "- <memory>a</memory>"]
+)
+def test_a_marker_that_stood_before_a_fence_leaves_it_one(first: str) -> None:
+    fence = "```\n  <memory>b</memory>\n  ```\n"
+    before = "- " if first.startswith("-") else ""
+    assert read(f"{first}{fence}")[0] == f"{before}{fence}"
 
 
 # --- malformed
@@ -178,6 +182,8 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
     "backquotes": ("<memory key=`a`>b</memory>", "straight quotes: key=`a`", ""),
     "entity quotes": ("<memory key=&quot;a&quot;>b</memory>", "straight quotes: key=&quot;a", ""),
     "open quote": ('<memory scope="user key="a">b</memory>', "no attribute: a\"", ""),
+    "mixed quotes, not closed": ("<memory key=\"a'>bc", "it is not closed", "bc"),
+    "inner one closed, bare": ("<memory>a<memory>b</memory>", "it is not closed", "ab"),
     "no equals": ('<memory scope "user">b</memory>', "no attribute: scope \"user\"", ""),
     "bare word": ('<memory scope="user" key="a" now>b</memory>', "no attribute: now", ""),
     "words alone": ("<memory user>b</memory>", "no attribute: user", ""),
@@ -237,6 +243,13 @@ def test_there_are_notices_without_anything_that_a_terminal_obeys() -> None:
 def test_two_that_are_wrong_are_both_said() -> None:
     found = read('<memory scope="all">a</memory> <memory key=b>c</memory>')[1]
     assert ["all" in found[0].notice, "key=b" in found[1].notice] == [True, True]  # type: ignore[union-attr]
+
+
+def test_closing_tags_that_are_too_many_are_counted() -> None:
+    text = f"{OPEN}a{OPEN}b{'c' * 5000}</memory></memory></memory>d"
+    visible, found = read(text)
+    assert visible == f"ab{'c' * 5000}d"
+    assert [each.start for each in found] == [0, len(text) - len("</memory>d")]
 
 
 def test_after_one_that_is_not_closed_nothing_is_stored_but_nothing_is_lost() -> None:

@@ -100,7 +100,6 @@ class Code:
         if self._alone and self._saved is not None:
             self._restore(self._saved)
             self._head, self._blank, self._opening = [self._saved[0][:_INDENT]], True, ""
-            self._alone = False
 
     def decide(self, trial: Trial) -> None:
         """Believe a trial that was made where this stands."""

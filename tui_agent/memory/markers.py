@@ -87,6 +87,8 @@ class _Open(Struct):
     size: int = 0
     depth: int = 1
     nested: bool = False
+    loose: bool = False
+    """True if it may be prose: its tag may, and no closing tag came since."""
 
 
 class MarkerParser:
@@ -188,7 +190,7 @@ class MarkerParser:
         given_back = self._base + at < self._given_back
         if tag.kind == "prose":
             return self._show(at, tag.end)
-        if given_back and self._given_loose and tag.loose:
+        if given_back and self._given_loose:
             self._owed += 1
             return self._show(at, tag.end)
         if tag.kind == "closing":
@@ -198,7 +200,7 @@ class MarkerParser:
         elif given_back:
             self._owed += tag.kind == "opening"
         elif tag.kind == "opening":
-            self._open = _Open(tag, tag.end - at, tag.end - at)
+            self._open = _Open(tag, tag.end - at, tag.end - at, loose=tag.loose)
             return self._inside(at, final=final)
         else:
             self._malformed(tag.why, at, tag.end)
@@ -235,10 +237,10 @@ class MarkerParser:
             if tag is None:
                 return None
             if tag.kind == "closing":
-                marker.depth -= 1
+                marker.depth, marker.loose = marker.depth - 1, False
                 if not marker.depth:
                     return self._close(marker, at, until, tag)
-            elif marker.tag.loose and not tag.loose and tag.kind != "prose":
+            elif marker.loose and not tag.loose and tag.kind != "prose":
                 return self._give_up(marker, at, at, "")
             else:
                 marker.depth += tag.kind in ("opening", "broken")
@@ -266,9 +268,9 @@ class MarkerParser:
     def _give_up(self, marker: _Open, at: int, until: int, why: str) -> int:
         """It is not closed: what seemed to be its body, up to `until`, is text."""
         self._open = None
-        self._given_back, self._given_loose = self._base + until, marker.tag.loose
+        self._given_back, self._given_loose = self._base + until, marker.loose
         self._owed += 1
-        if marker.tag.loose:
+        if marker.loose:
             return self._show(at, at + marker.body)
         self._malformed(why, at, at + marker.body)
         self._code.skip()
