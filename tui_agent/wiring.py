@@ -106,7 +106,7 @@ async def open_session(
         bus.emit(StateChanged(STATE_KEY, items))
 
     toolbox = Toolbox([*_tools(workspace, folder), TodoTool(todo, todo_changed)])
-    recall = _recall(workspace, folder, context, bus.emit)
+    recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall)
 
     async def save_rule(rule: str) -> None:
@@ -251,7 +251,7 @@ async def preview_request(
             ) from error
     context.model = provider.model
     folder = SessionFolder(context.path.parent)
-    recall = _recall(workspace, folder, context, lambda event: None)
+    recall = _recall(workspace, folder, context, lambda: provider.window, lambda event: None)
     layers = await asyncio.to_thread(_prompt(workspace, append_system, recall).layers)
     system = [text_block(piece) for piece in pieces(layers)]
     tools = Toolbox([*_tools(workspace, folder), TodoTool(TodoList(context), lambda items: None)]).offer()
@@ -284,13 +284,16 @@ def _tools(workspace: Path, folder: SessionFolder) -> list[Tool]:
     ]
 
 
-def _recall(workspace: Path, folder: SessionFolder, context: Context, emit: Emit) -> Recall:
+def _recall(
+    workspace: Path, folder: SessionFolder, context: Context, window: Callable[[], int], emit: Emit
+) -> Recall:
     return Recall(
         store=MemoryStore(paths.memory_db()),
         files=Files(paths.profile_file(), find_root(workspace)),
         context=context,
         session=folder.id,
         workspace=identity(workspace),
+        window=window,
         emit=emit,
     )
 
@@ -311,7 +314,7 @@ def _prompt(workspace: Path, append_system: str, recall: Recall) -> SystemPrompt
         folder=workspace,
         profile=paths.profile_file(),
         instructions=[append_system],
-        memories=recall.known,
+        memories=recall.snapshot,
     )
 
 

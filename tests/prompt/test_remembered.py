@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tui_agent.memory.schema import Memory
-from tui_agent.prompt.remembered import BUDGET_BYTES, changes, snapshot
+from tui_agent.prompt.remembered import BUDGET_BYTES, budget, changes, snapshot
 
 
 def memory(key: str, body: str, **fields: object) -> Memory:
@@ -62,6 +62,15 @@ def test_the_newest_are_told_within_the_budget_and_how_many_are_not() -> None:
     assert len(told.text.encode()) < BUDGET_BYTES + 4096
     # what was left out was never told, so that its end is not told either
     assert changes(told.memories, many[:4]).text == ""
+
+
+def test_a_small_window_is_told_less() -> None:
+    many = [memory(f"k{number}", "x" * 400) for number in range(100)]
+    told = {
+        window: len(snapshot(many, budget(window)).text) for window in (8_000, 32_000, 200_000, 1_000_000)
+    }
+    assert told[8_000] < told[32_000] < told[200_000] == told[1_000_000]
+    assert budget(8_000) < 8_000 * 4 / 10 and budget(1_000_000) == BUDGET_BYTES
 
 
 def test_a_prompt_that_says_nothing_of_memories_is_made_up_for_once_there_is_one() -> None:

@@ -16,12 +16,14 @@ from tui_agent.events import Emit, MemoryChanged, MemoryProposed, Notice
 from tui_agent.memory import filed, lives
 from tui_agent.memory.proposals import is_noise
 from tui_agent.memory.schema import StoreError
+from tui_agent.prompt import remembered
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.memory.filed import Files
     from tui_agent.memory.schema import Change, Memory, Status
     from tui_agent.memory.store import MemoryStore
+    from tui_agent.prompt.remembered import Listed
 
 _TRAVELS = ("revert", "undo", "redo", "restore")
 """Rewrites that undo what is no longer there after them."""
@@ -30,16 +32,25 @@ T = TypeVar("T")
 
 
 class Recall:
-    """The memories of one session in one workspace (its identity)."""
+    """The memories of one session in one workspace (its identity); `window` is the model's, in tokens."""
 
     def __init__(
-        self, *, store: MemoryStore, files: Files, context: Context, session: str, workspace: str, emit: Emit
+        self,
+        *,
+        store: MemoryStore,
+        files: Files,
+        context: Context,
+        session: str,
+        workspace: str,
+        window: Callable[[], int],
+        emit: Emit,
     ) -> None:
         self.store = store
         self.files = files
         self.session = session
         self.workspace = workspace
         self._context = context
+        self._window = window
         self._emit = emit
         self._told: set[str] = set()
 
@@ -133,9 +144,16 @@ class Recall:
         except StoreError:
             return False
 
-    def known(self) -> Sequence[Memory]:
-        """The same; nothing if it cannot be read, which is told."""
-        return self._safely(self.accepted) or ()
+    def snapshot(self) -> Listed:
+        """What the system prompt says of memories; of those that cannot be read nothing, which is told."""
+        return remembered.snapshot(self._safely(self.accepted) or (), remembered.budget(self._window()))
+
+    def changes(self) -> Listed | None:
+        """What is different by now from what the prompt in force says; None if they cannot be read, which is told."""
+        memories = self._safely(self.accepted)
+        if memories is None:
+            return None
+        return remembered.changes(self._context.system_memories, memories, remembered.budget(self._window()))
 
     def _any(self) -> bool:
         """True once anything was stored: nothing is made only to be read."""

@@ -46,8 +46,7 @@ class Reminders:
         return Told(changed.text, reread.AS_AT_FIRST)
 
     async def _memories(self) -> Told | None:
-        memories = await self._recall.guarded(self._recall.accepted)
-        if memories is None:
+        told = await asyncio.to_thread(self._recall.changes)
+        if told is None:
             return None
-        told = await asyncio.to_thread(remembered.changes, self._context.system_memories, memories)
         return Told(told.text, remembered.AS_LISTED, {"memories": list(told.memories)})

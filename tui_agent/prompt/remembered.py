@@ -23,7 +23,10 @@ SOURCE = "memory"
 """The name of the layer, and of the source of reminders."""
 
 BUDGET_BYTES = 16 * 1024
-"""So much of memories is sent in a snapshot, and in a reminder; of more the newest are taken."""
+"""At most so much of memories is sent in a snapshot, and in a reminder; of more the newest are taken."""
+_LEAST_BYTES = 1024
+_SHARE = 0.2
+"""Bytes for each token of a small window, which is about a twentieth of it."""
 
 _PROTOCOL = """\
 What you may remember
@@ -62,26 +65,33 @@ class Listed(Struct, frozen=True):
     memories: Sequence[Mapping[str, Any]] = ()
 
 
-def snapshot(memories: Sequence[Memory]) -> Listed:
-    """What the system prompt says of these memories, those that changed last first."""
-    lines, left = _within(memories)
+def budget(window: int) -> int:
+    """The bytes of memories that are sent to a model with a window of so many tokens."""
+    return max(_LEAST_BYTES, min(BUDGET_BYTES, int(window * _SHARE)))
+
+
+def snapshot(memories: Sequence[Memory], most: int = BUDGET_BYTES) -> Listed:
+    """What the system prompt says of these memories, those that changed last first, in so many bytes."""
+    lines, left = _within(memories, most)
     listed = "\n".join([_LISTED, *lines, *_more(left)]) if memories else _NONE
     shown = len(memories) - left
     entries = [_entry(memory, left=index >= shown) for index, memory in enumerate(memories)]
     return Listed(f"{_PROTOCOL}\n\n{listed}", entries)
 
 
-def changes(listed: Iterable[Mapping[str, Any]] | None, memories: Sequence[Memory]) -> Listed:
-    """What is different by now from the snapshot with these entries.
+def changes(
+    listed: Iterable[Mapping[str, Any]] | None, memories: Sequence[Memory], most: int = BUDGET_BYTES
+) -> Listed:
+    """What is different by now from the snapshot with these entries, in so many bytes.
 
     None: the prompt says nothing of memories, being older or another program's; all is told once there is one.
     """
     if listed is None:
-        whole = snapshot(memories) if memories else Listed("")
+        whole = snapshot(memories, most) if memories else Listed("")
         return Listed(_reminder([whole.text]), whole.memories) if memories else whole
     before = {str(entry.get("id")): entry for entry in listed}
     fresh = [memory for memory in memories if before.get(memory.id, {}).get("fp") != _print(memory)]
-    lines, left = _within(fresh)
+    lines, left = _within(fresh, most)
     told = [_entry(memory, left=False) for memory in fresh[: len(lines)]]
     lines += _more(left)
     gone = [entry for identity, entry in before.items() if identity not in {m.id for m in memories}]
@@ -113,14 +123,14 @@ def sent(context: Shown) -> list[Mapping[str, Any]]:
     return [entry for entry in [*listed, *newer] if not entry.get("left") and not entry.get("gone")]
 
 
-def _within(memories: Sequence[Memory]) -> tuple[list[str], int]:
-    """The lines of as many memories as the budget has room for, and how many are left out."""
+def _within(memories: Sequence[Memory], most: int) -> tuple[list[str], int]:
+    """The lines of as many memories as so many bytes have room for, and how many are left out."""
     lines: list[str] = []
     size = 0
     for memory in memories:
         line = _line(memory)
         size += len(line.encode("utf-8", "replace")) + 1
-        if size > BUDGET_BYTES:
+        if size > most:
             break
         lines.append(line)
     return lines, len(memories) - len(lines)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from tui_agent.prompt import remembered
 
 if TYPE_CHECKING:
-    from tui_agent.memory.schema import Memory
+    from tui_agent.prompt.remembered import Listed
 
 WORKSPACE_FILES = ("AGENTS.md", "CLAUDE.md", "MEMORY.md", "CODEBUDDY.md")
 """Files of instructions that the workspace may hold, in the order they are read in each folder."""
@@ -68,8 +68,8 @@ class SystemPrompt:
     """Builds the layers for one workspace.
 
     `root` is the workspace's root (git root or the folder), `folder` where the session works; instruction files are
-    read in every folder on the way from the one down to the other. `memories` gives what is remembered, the newest
-    first. `notices` says, after the layers were read, what could not be read or was shortened.
+    read in every folder on the way from the one down to the other. `memories` gives what is said of memories.
+    `notices` says, after the layers were read, what could not be read or was shortened.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class SystemPrompt:
         folder: Path,
         profile: Path | None = None,
         instructions: Sequence[str] = (),
-        memories: Callable[[], Sequence[Memory]] | None = None,
+        memories: Callable[[], Listed] | None = None,
     ) -> None:
         self._root = root
         self._folder = folder
@@ -99,7 +99,7 @@ class SystemPrompt:
         """Read every layer from disk, in order. Missing files are no layers."""
         layers = [Layer("builtin", "tui-agent", _BUILTIN), *self.instructions()]
         if self._memories is not None:
-            told = remembered.snapshot(self._memories())
+            told = self._memories()
             layers.append(Layer(remembered.SOURCE, remembered.SOURCE, told.text, told.memories))
         return layers
 
