@@ -24,6 +24,7 @@ from tui_agent.agent.recall import Recall
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.context import Elision
 from tui_agent.literal import clean
+from tui_agent.memory.filed import Files
 from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import Tokens
@@ -330,6 +331,7 @@ class FakeSession:
         self._listen = listen
         self.memories = Recall(
             store=MemoryStore(folder / "memory.db"),
+            files=Files(folder / "profile.md", self.workspace),
             context=self.context,  # type: ignore[arg-type]
             session=self.id,
             workspace="shop-1f2e3d4c",

@@ -395,7 +395,8 @@ async def test_the_help_and_the_footer_say_what_can_be_pressed(tmp_path: Path) -
 
 async def test_esc_closes_what_is_nearest(tmp_path: Path) -> None:
     async with stage(tmp_path, prepare=_fill) as made:
-        await _opened(made, "enter")
+        await _opened(made)
+        await made.press("enter")
         await made.until(lambda: "written by you" in made.text, "the memory")
         await made.press("escape")
         await made.until(lambda: "written by you" not in made.text, "it is closed")

@@ -209,6 +209,7 @@ async def test_what_was_refused_before_is_a_line_and_no_question(tmp_path: Path)
         assert "refused before  workspace  commit.style" in made.text
         assert "to answer" not in made.lines[0]
         await made.pilot.click(offset=_place(made, "refused before"))
+        await made.until(lambda: "[a] accept" in made.text, "what can be done")
         await made.pilot.click(offset=_place(made, "[a] accept"))
         await made.until(lambda: now(made.session)["commit.style"][1] == "accepted", "a change of mind")
 

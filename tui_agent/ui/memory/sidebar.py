@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -54,6 +55,8 @@ Command = tuple[str, ...]
 
 _ROOMY, _COUNTED = 60, 40
 """Columns from which keys, texts and times have a column each, and from which the tabs say how many there are."""
+_READ_S = 0.2
+"""Seconds for which keys wait for the first memories."""
 _LEAST_KEY = 14
 """Cells of a key where it shares a column with the text."""
 _EMPTY: dict[Status, str] = {
@@ -126,6 +129,8 @@ class Sidebar(Down):
         """The memory that was just deleted: undo brings it back."""
         self._width = 0
         self._drawn = False
+        self._known = asyncio.Event()
+        """Set once memories were read."""
         self.rows = Rows(self._cells, key=self._key, empty=_EMPTY["accepted"])
         self.editor = Editor()
         self._names = Text(classes="tabs", markup=False)
@@ -177,6 +182,8 @@ class Sidebar(Down):
         """Give the list the focus, and wait until it has heard of it."""
         self.screen.set_focus(self.rows)
         await heard(self.rows)
+        with suppress(TimeoutError):  # another program keeps the memories busy
+            await asyncio.wait_for(self._known.wait(), _READ_S)
 
     # --- what it shows
 
@@ -187,9 +194,14 @@ class Sidebar(Down):
 
     @work(group="read", exclusive=True, exit_on_error=False)
     async def _read(self) -> None:
-        first = not self._stock.memories
-        self._stock = await asyncio.to_thread(tree.read, self._recall)
-        self._list(anew=first)
+        known = self._stock
+        try:
+            self._stock = await asyncio.to_thread(tree.read, self._recall, known)
+        finally:
+            self._known.set()
+        if self._stock is known:
+            return
+        self._list(anew=not known.memories)
         self._show_names()
         if self._detail.display:
             self._open()

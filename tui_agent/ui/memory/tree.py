@@ -37,8 +37,12 @@ class Heading(Struct, frozen=True):
 
 
 class Stock(Struct, frozen=True):
-    """The memories as they were read. `told` says of each proposal what it would replace, and whether it is noise."""
+    """The memories as they were read, when `number` was that of the last change by any program.
 
+    `told` says of each proposal what it would replace, and whether it is noise.
+    """
+
+    number: int = -1
     memories: Sequence[Memory] = ()
     told: Mapping[str, MemoryProposed] = field(default_factory=dict)
 
@@ -60,14 +64,17 @@ class Stock(Struct, frozen=True):
         return told is not None and told.noise
 
 
-def read(recall: Recall) -> Stock:
-    """Read the memories; blocks.
+def read(recall: Recall, known: Stock) -> Stock:
+    """Read the memories, if they are others than those that are known; blocks.
 
     Raises:
         StoreError: they cannot be read.
     """
+    number = recall.store.latest() if recall.store.path.exists() else 0
+    if number == known.number:
+        return known
     memories = recall.list()
-    return Stock(memories, {one.id: recall.proposal(one) for one in memories if one.status == "proposed"})
+    return Stock(number, memories, {one.id: recall.proposal(one) for one in memories if one.status == "proposed"})
 
 
 def rows(stock: Stock, status: Status, words: str, folded: set[str]) -> list[Heading | Memory]:
