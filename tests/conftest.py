@@ -37,8 +37,8 @@ def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Half as many again as there are cores: many tests wait for a program on a terminal."""
-    return max(2, (os.cpu_count() or 2) * 3 // 2)
+    """Two to a core: many tests wait for a program on a terminal, and those of the screen for its next frame."""
+    return max(2, 2 * (os.cpu_count() or 1))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -49,18 +49,42 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 _LONG = (
-    *(
-        "tests/ui/test_soak.py",
-        "tests/test_screenshots.py",
-        "tests/tmux/",
-        "tests/cli/",
-        "tests/test_install.py",
-    ),
-    *("tests/ui/inspector/test_live.py", "tests/ui/cards/test_any_keys.py", "tests/ui/test_reach.py"),
+    "tests/ui/test_soak.py",
+    "tests/tmux/test_walk.py",
+    "tests/ui/test_looks.py",
+    "tests/ui/transcript/test_spare.py",
+    "tests/context/test_faults.py",
+    "tests/ui/test_ladders.py",
+    "tests/ui/cards/test_scenarios.py",
+    "tests/ui/test_reach.py",
+    "tests/test_screenshots.py",
+    "tests/test_install.py",
+    "tests/tmux/",
+    "tests/cli/",
+    "tests/ui/cards/",
+    "tests/ui/inspector/",
+    "tests/ui/chat/test_screen.py",
+    "tests/ui/test_themes.py",
+    "tests/ui/test_connect.py",
+    "tests/ui/test_over.py",
+    "tests/ui/test_help.py",
+    "tests/agent/test_compaction.py",
+    "tests/ui/test_session.py",
+    "tests/ui/test_sessions.py",
+    "tests/ui/test_switching.py",
+    "tests/ui/transcript/",
+    "tests/ui/",
+    "tests/compaction/",
+    "tests/context/",
 )
-"""Files that wait long, or take long, for the few tests they hold."""
+"""Files that wait long, or take long, the longest first: no core waits for one of them at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, so that no core waits for one of them at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
+    """Long files first."""
+    place = {name: number for number, name in enumerate(_LONG)}
+
+    def rank(item: pytest.Item) -> int:
+        return next((number for name, number in place.items() if item.nodeid.startswith(name)), len(place))
+
+    items.sort(key=rank)
