@@ -25,6 +25,7 @@ from tui_agent.events import (
     CompactionSkipped,
     Event,
     LogFailed,
+    MemoryProposed,
     Notice,
     ReplyDropped,
     ReplyEnded,
@@ -213,6 +214,8 @@ class _Text(_Reporter):
                     complain(f"the answer above does not count: {event.reason}")
             case Notice(text=text):
                 complain(text)
+            case MemoryProposed(refused=False):
+                complain(_proposed(event))
             case CompactionCompleted(before=before, after=after, backup=backup):
                 complain(f"compacted from about {before:,} to {after:,} tokens; what was before is {backup}")
             case CompactionFailed(reason=reason):
@@ -297,6 +300,12 @@ class _StreamJson(_Reporter):
 
 
 _REPORTERS: dict[str, type[_Reporter]] = {"text": _Text, "json": _Json, "stream-json": _StreamJson}
+
+
+def _proposed(event: MemoryProposed) -> str:
+    after = f", after reading {', '.join(map(one_line, event.outside))}" if event.outside else ""
+    what = one_line(f"{event.key}: {event.body}", _STATEMENT_CHARACTERS)
+    return f"to be remembered ({event.scope}{after}), if you agree: {what}; tui-agent memory accept {event.id[:10]}"
 
 
 def _told(failure: RequestFailed | LogFailed) -> str:

@@ -9,12 +9,14 @@ The file is UTF-8, one JSON object a line, each line ended by a newline. Ids are
 messages and elisions and is the line's number for the rest. Records by `role`:
 
     _system_prompt   content, blocks (layers: layer, source, bytes [from, to)), memories    the newest counts
+                     (those it lists: id, rev, scope, key, fp (hash of what is said of it), left (not listed: no room))
     _tools           sha256, tools: the tool set offered                                    the newest counts
     _checkpoint      id (from 0 in each file), uid (for ever), at, turn (a person's words follow)
     user, assistant  content (text or blocks of the Messages API), id, at, and
                      origin: who wrote a user's record when it was not a person: tool, summary, injection, dmail,
                      checkpoint, background, command (one that a person ran), repair
-                     model, stop_reason, partial: of an answer; meta, sources: of a result or an injection
+                     model, stop_reason, partial: of an answer; meta: of a result; sources: of an injection (name,
+                     fp, and of memories those it tells, as in the prompt, and those that are gone)
                      pinned, priority, ttl, compressible: marks it was written with
     _usage           token_count, exact, through (last record of the request), produced (the answer), input, output,
                      cache_read, cache_write, params (model, max_tokens, thinking), request (its SHA-256); factor: what
