@@ -160,6 +160,12 @@ def test_a_marker_that_stood_before_a_fence_leaves_it_one(first: str) -> None:
     assert read(f"{first}{fence}")[0] == f"{before}{fence}"
 
 
+def test_a_marker_that_stood_before_a_quote_leaves_it_the_fence_in_it() -> None:
+    text = "> ```\n<memory>a</memory>> <memory>b</memory>\n"
+    assert clean(text) == "> ```\n> <memory>b</memory>\n"
+    assert markers(text) == [("session", "", "a")]
+
+
 # --- malformed
 
 

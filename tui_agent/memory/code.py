@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tui_agent.memory.spans import Spans, State
 
@@ -39,7 +39,16 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}#{1,6}(?: |$)")
 _INFO_END = re.compile(r"[`\r\n]")
 
-_Saved = tuple[str, list[int], bool, bool, Spans]
+
+class _Saved(NamedTuple):
+    """What was known when a line began, and the `head` of that line."""
+
+    head: str
+    containers: list[int]
+    hollow: bool
+    paragraph: bool
+    fence: str
+    spans: Spans
 
 
 class Code:
@@ -65,7 +74,7 @@ class Code:
         """True if the line has text in which code spans may be."""
         self._spans = Spans()
         self._saved: _Saved | None = None
-        """The line up to the `<` that `settle` was asked about, and what was known when it began."""
+        """From before the line whose beginning was understood."""
         self._alone = False
         """True if that `<` is the first thing on its line, and nothing came since."""
 
@@ -97,9 +106,8 @@ class Code:
 
     def skip(self) -> None:
         """That `<`, and what came with it, is not in the text: a line that was empty until there still is."""
-        if self._alone and self._saved is not None:
-            self._restore(self._saved)
-            self._head, self._blank, self._opening = [self._saved[0][:_INDENT]], True, ""
+        if self._alone:
+            self._head, self._blank = [self._restored()[:_INDENT]], True
 
     def decide(self, trial: Trial) -> None:
         """Believe a trial that was made where this stands."""
@@ -156,7 +164,8 @@ class Code:
 
     def _begin(self, head: str, following: str) -> None:
         """Understand the beginning of a line, which goes on with `following`."""
-        self._saved = head, self._containers.copy(), self._hollow, self._paragraph, self._spans
+        containers = self._containers.copy()
+        self._saved = _Saved(head, containers, self._hollow, self._paragraph, self._fence, self._spans)
         self._head, self._is_inline = None, True
         content = self._open((head + following).expandtabs(4))
         self._alone = content.strip(" ") == following == "<"
@@ -164,15 +173,15 @@ class Code:
 
     def _reopen(self) -> None:
         """The line that might have opened a fence has a backtick later on, so that it opens none."""
-        assert self._saved is not None
-        head = self._saved[0]
-        self._restore(self._saved)
         self._opening = ""
-        self._begin(head, "<`")
+        self._begin(self._restored(), "<`")
         self._spans.flush()
 
-    def _restore(self, saved: _Saved) -> None:
-        _, self._containers, self._hollow, self._paragraph, self._spans = saved
+    def _restored(self) -> str:
+        """Go back to where the line began; returns its head."""
+        assert self._saved is not None
+        head, self._containers, self._hollow, self._paragraph, self._fence, self._spans = self._saved
+        return head
 
     def _inline(self, text: str) -> None:
         if self._opening and "`" in text:
