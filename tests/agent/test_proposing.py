@@ -103,8 +103,7 @@ async def test_a_session_memory_holds_at_once_and_is_said(tmp_path: Path, server
     async with engine(tmp_path, server) as run:
         await run.say("go")
         assert [m.status for m in stored()] == ["accepted"]
-        assert "noted for this session: We look at a.py." in notices(run)
-        assert [event.what for event in run.all(MemoryChanged)] == ["accepted"]
+        assert [(event.what, event.scope) for event in run.all(MemoryChanged)] == [("accepted", "session")]
         await run.say("on")
         assert "[session] We look at a.py." in server.requests[-1]["messages"][-1]["content"][1]["text"]
 

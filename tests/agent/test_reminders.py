@@ -119,6 +119,24 @@ async def test_a_file_that_changes_is_told_with_the_next_words_and_the_prompt_st
         assert all(extends(*pair) for pair in pairwise(server.requests))
 
 
+async def test_a_session_that_is_resumed_says_what_it_is_told_next(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    (tmp_path / "AGENTS.md").write_text("old rules")
+    async with engine(tmp_path, server) as run:
+        await run.say("one")
+    store().add("user", "indent", "Uses tabs.")
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert not [n for n in run.all(Notice) if "instructions" in n.text]
+    (tmp_path / "AGENTS.md").write_text("new rules")
+    async with engine(tmp_path, server, resume="latest") as run:
+        (notice,) = [n.text for n in run.all(Notice) if "instructions" in n.text]
+        assert "(AGENTS.md)" in notice
+        await run.say("two")
+        words, rules, memories = last_words(server.requests[-1])
+        assert words == "two" and "new rules" in rules and "Uses tabs." in memories
+
+
 async def test_a_file_that_grows_too_long_is_cut_and_said_once(
     tmp_path: Path, server: ScriptedServer
 ) -> None:

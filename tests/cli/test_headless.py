@@ -142,12 +142,14 @@ def test_it_goes_on_with_the_last_session_or_a_named_one(server: Served, run: In
 
 def test_what_is_proposed_to_be_remembered_waits_and_is_said(server: Served, run: Inside, shop: Path) -> None:
     server.script(
-        Reply.text('Noted.<memory scope="user" key="indent">Uses tabs.</memory>'), Reply.text("yes")
+        Reply.text('Noted.<memory scope="user" key="indent">Uses tabs.</memory><memory key="x">3</memory>'),
+        Reply.text("yes"),
     )
     done = run("-p", "remember that I use tabs")
     assert done.out == "Noted.\n"
+    assert "noted for this session: x;" in done.err
     assert "if you agree: indent: Uses tabs.; tui-agent memory accept " in done.err
-    accepted = run("memory", "accept", done.err.split()[-1])
+    accepted = run("memory", "accept", "indent")
     assert accepted.code == 0
     run("-p", "what do you know?")
     assert "[user] indent: Uses tabs." in str(server.requests[-1]["system"])

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _NAMED = 60
 """Characters of a key in a notice."""
-_SHOWN = 120
-"""Characters of a text in a notice."""
 _IN_PLACE = "[proposed something to remember]"
 """Sent in the place of a text that was nothing but markers."""
 
@@ -123,8 +121,6 @@ class Proposing:
                 if told is not None:
                     self._emit(told)
             case "accepted":
-                text = one_line(f"{key}: {memory.body}" if key else memory.body, _SHOWN)
-                self._emit(Notice(f"noted for this session: {text}", "info", "memory"))
                 self._recall.changed("accepted", memory)
             case "same":
                 self._emit(Notice(f"remembered already: {key}", "info", "memory"))

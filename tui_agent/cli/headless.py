@@ -25,6 +25,7 @@ from tui_agent.events import (
     CompactionSkipped,
     Event,
     LogFailed,
+    MemoryChanged,
     MemoryProposed,
     Notice,
     ReplyDropped,
@@ -214,6 +215,10 @@ class _Text(_Reporter):
                     complain(f"the answer above does not count: {event.reason}")
             case Notice(text=text):
                 complain(text)
+            case MemoryChanged(what="accepted", scope="session", key=key):
+                complain(
+                    f"noted for this session: {one_line(key or 'a few words')}; tui-agent memory list --all"
+                )
             case MemoryProposed(refused=False):
                 complain(_proposed(event))
             case CompactionCompleted(before=before, after=after, backup=backup):

@@ -25,6 +25,7 @@ AS_AT_FIRST = (
 
 _FILES = ("workspace", "profile")
 """Layers that are files."""
+_INSTRUCTIONS = (*_FILES, "session")
 
 
 class Changed(Struct, frozen=True):
@@ -43,7 +44,7 @@ def changes(before: Iterable[Mapping[str, Any]], now: Sequence[Layer]) -> Change
     old = {(str(layer["layer"]), str(layer["source"])): str(layer["text"]).strip() for layer in before}
     if not any(kind == "builtin" for kind, _ in old):
         return Changed("")
-    new = {(layer.layer, layer.source): layer.text.strip() for layer in now}
+    new = {(layer.layer, layer.source): layer.text.strip() for layer in now if layer.layer in _INSTRUCTIONS}
     parts: dict[str, str] = {name[1]: text for name, text in new.items() if old.get(name) != text}
     for kind, name in old:
         if kind in _FILES and (kind, name) not in new:
