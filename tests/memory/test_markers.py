@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from random import Random
 from types import FrameType
 
 import pytest
@@ -322,6 +324,22 @@ def check(text: str, visible: str, found: Sequence[Found]) -> None:
             assert each.body
     rest = iter(text)
     assert all(character in rest for character in visible)
+
+
+LINES = (
+    *["</memory>", f"{OPEN}b</memory>", "<memory key='b'>c</memory>", "<memory/>", "<memory key=x>d</memory>", OPEN],
+    *["<memory key='x'>e\n\nf</memory>", "\n", "\n", "\n", "\n\n", "`", "``", "```", "```\n", "```\n", "~~~\n"],
+    *["- ", "* ", "> ", "> ", "1. ", "# ", "    ", "  ", " ", " ", "\\", "a", "b ", "\r\n"],
+)  # fmt: skip
+
+
+def test_what_is_shown_is_shown_whole_when_it_is_read_again() -> None:
+    random = Random(3)
+    for _ in range(4000):
+        text = "".join(random.choices(LINES, k=random.randint(2, 14)))
+        # without the marker between them, backticks are one run
+        if not re.search("`<|>`", text):
+            assert clean(clean(text)) == clean(text)
 
 
 Part = tuple[str, str, str]

@@ -160,7 +160,7 @@ class Code:
             self._fence, self._opening, self._sure = self._opening, "", False
         elif not self._paragraph:
             self._end_block()
-        self._head, self._blank, self._alone, self._saved = [], True, False, None
+        self._head, self._blank, self._saved = [], True, None
 
     def _begin(self, head: str, following: str) -> None:
         """Understand the beginning of a line, which goes on with `following`."""
