@@ -335,6 +335,7 @@ class FakeSession:
             context=self.context,  # type: ignore[arg-type]
             session=self.id,
             workspace="shop-1f2e3d4c",
+            window=lambda: self.window,
             emit=self.emit,
         )
 
