@@ -146,6 +146,18 @@ async def test_malformed_markers_are_said_and_the_others_stand(
         assert shown(run).strip() == f"`{TABS}`"
 
 
+async def test_many_malformed_markers_are_said_in_a_few_notices(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text("<memory/>" * 50), Reply.text("<memory/>" * 3))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        assert len(notices(run)) == 4
+        assert notices(run)[-1] == "47 more <memory> markers of this answer are not stored"
+        await run.say("go")
+        assert len(notices(run)) == 7
+
+
 async def test_markers_in_several_blocks_of_one_answer_are_several(
     tmp_path: Path, server: ScriptedServer
 ) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _NAMED = 60
 """Characters of a key in a notice."""
+_SAID = 3
+"""Notices about markers of one answer that cannot be stored; more are counted."""
 _IN_PLACE = "[proposed something to remember]"
 """Sent in the place of a text that was nothing but markers."""
 
@@ -94,12 +96,16 @@ class Proposing:
             await asyncio.shield(asyncio.create_task(self._take(record, found), name="memory"))
 
     async def _take(self, record: str, found: Sequence[Found]) -> None:
-        for each in found:
-            if isinstance(each, Malformed):
-                self._emit(Notice(each.notice, "warning", "memory"))
+        self._complain([each.notice for each in found if isinstance(each, Malformed)])
         await self._store(record, [each for each in found if isinstance(each, Marker)])
         if not self._keep():
             await self._leave_out(record)
+
+    def _complain(self, notices: Sequence[str]) -> None:
+        more = len(notices) - _SAID
+        said = [*notices[:_SAID], f"{more} more <memory> markers of this answer are not stored"]
+        for text in said if more > 0 else notices:
+            self._emit(Notice(text, "warning", "memory"))
 
     async def _store(self, record: str, markers: Sequence[Marker]) -> None:
         if not markers:
