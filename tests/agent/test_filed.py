@@ -13,6 +13,7 @@ from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.commands import CommandError
 from tui_agent.events import MemoryProposed
+from tui_agent.memory import section
 
 TONE = '<memory scope="user" key="profile.md: tone">Be brief.</memory>'
 BUILD = '<memory scope="workspace" key="MEMORY.md: build">Run make -j2.</memory>'
@@ -64,6 +65,36 @@ async def test_a_shared_file_is_told_with_the_files_and_not_twice(
         await run.say("on")
         told = str(server.requests[-1]["messages"][-1])
         assert told.count("Run make -j2.") == 1 and "from MEMORY.md" in told
+
+
+async def test_what_was_shared_with_a_team_is_told_with_its_file(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        await run.session.perform("remember", "workspace build: Run make -j2.")
+        await run.session.perform("remember", "workspace tests: Run pytest.")
+        shared = [memory for memory in run.session.memories.list() if memory.key == "build"]
+        section.write_section(tmp_path / "MEMORY.md", shared)
+        server.script(Reply.text("yes"), Reply.text("yes"))
+        await run.say("on")
+        assert str(server.requests[-1]["system"]).count("Run make -j2.") == 1
+        assert "[workspace] tests: Run pytest." in server.requests[-1]["system"][-1]["text"]
+        await run.session.perform("amend", "build", "Run ninja.")
+        await run.say("on")
+        assert "[workspace] build: Run ninja." in str(server.requests[-1]["messages"][-1])
+
+
+async def test_what_is_shared_in_mid_session_is_not_said_to_be_gone(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        await run.session.perform("remember", "workspace build: Run make -j2.")
+        server.script(Reply.text("yes"), Reply.text("yes"))
+        await run.say("on")
+        section.write_section(tmp_path / "MEMORY.md", run.session.memories.list())
+        await run.say("on")
+        told = str(server.requests[-1]["messages"][-1])
+        assert "from MEMORY.md" in told and "no longer" not in told
 
 
 async def test_what_a_person_wrote_under_the_heading_comes_back(

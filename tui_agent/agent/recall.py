@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_agent.context import ContextError
 from tui_agent.events import Emit, MemoryChanged, MemoryProposed, Notice
@@ -128,32 +128,29 @@ class Recall:
         found = self.store.find(like.key, like.scope, workspace=like.workspace_id, session=like.session_id)
         return found.body if found is not None else None
 
-    def accepted(self) -> Sequence[Memory]:
-        """What the model may be told, the newest first. What stands in a file is told with it.
-
-        Raises:
-            StoreError: it cannot be read.
-        """
+    def _accepted_here(self, listed: Sequence[Mapping[str, Any]] = ()) -> Sequence[Memory]:
+        """What the model is told, the newest first: without what a file tells it, but for what was listed before."""
         found = self.store.told(self.workspace, self.session).memories if self._any() else ()
-        return [memory for memory in found if not self._stands_in_file(memory)]
+        known = {entry.get("id") for entry in listed}
+        return [memory for memory in found if memory.id in known or not self._stands_in_file(memory)]
 
     def _stands_in_file(self, memory: Memory) -> bool:
-        topic = self.files.topic(memory)
         try:
-            return topic is not None and filed.read(topic) is not None
+            return self.files.says(memory)
         except StoreError:
             return False
 
     def snapshot(self) -> Listed:
         """What the system prompt says of memories; of those that cannot be read nothing, which is told."""
-        return remembered.snapshot(self._safely(self.accepted) or (), remembered.budget(self._window()))
+        return remembered.snapshot(self._safely(self._accepted_here) or (), remembered.budget(self._window()))
 
     def changes(self) -> Listed | None:
         """What is different by now from what the prompt in force says; None if they cannot be read, which is told."""
-        memories = self._safely(self.accepted)
+        listed = self._context.system_memories
+        memories = self._safely(lambda: self._accepted_here(listed or ()))
         if memories is None:
             return None
-        return remembered.changes(self._context.system_memories, memories, remembered.budget(self._window()))
+        return remembered.changes(listed, memories, remembered.budget(self._window()))
 
     def _any(self) -> bool:
         """True once anything was stored: nothing is made only to be read."""

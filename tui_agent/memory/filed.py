@@ -37,6 +37,16 @@ class Files(Struct, frozen=True):
         path = places.get((memory.scope, file.strip()))
         return Topic(path, name.strip()) if path is not None and colon and name.strip() else None
 
+    def says(self, memory: Memory) -> bool:
+        """True if a file says what is remembered, as a topic of it or because it was shared with a team.
+
+        Raises:
+            StoreError: as `read`.
+        """
+        if (topic := self.topic(memory)) is not None:
+            return read(topic) is not None
+        return memory.scope == "workspace" and read(Topic(self.root / NAME, memory.key)) == memory.body
+
 
 def read(topic: Topic) -> str | None:
     """What the file says under the heading; None if nothing.
