@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from tui_agent.literal import one_line
+from tui_agent.ui.words import short_path
 
 if TYPE_CHECKING:
     from tui_agent.ui.transcript.entries import FactLevel
@@ -52,3 +53,12 @@ def changes(old: str, new: str) -> Iterator[tuple[str, FactLevel]]:
             yield "\n".join(f"- {line}" for line in before[start:stop]), "removed"
         if last > first:
             yield "\n".join(f"+ {line}" for line in now[first:last]), "added"
+
+
+def written(file: str, diff: str) -> Iterator[tuple[str, FactLevel]]:
+    """What changes in a file, if a proposal is accepted that stands in one."""
+    yield f"written into {one_line(short_path(file), 200)}", "warning"
+    signs: dict[str, FactLevel] = {"+": "added", "-": "removed"}
+    for line in diff.split("\n"):
+        if not line.startswith(("+++", "---", "@@")):
+            yield f"{line[:1]} {line[1:]}", signs.get(line[:1], "info")

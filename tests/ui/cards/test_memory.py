@@ -200,7 +200,7 @@ async def test_undo_on_the_line_asks_again(tmp_path: Path) -> None:
 
 
 async def test_what_was_refused_before_is_a_line_and_no_question(tmp_path: Path) -> None:
-    async with stage(tmp_path) as made:
+    async with stage(tmp_path, size=(120, 36)) as made:
         await proposed(made, proposal(made.session))
         await made.pilot.click(offset=_place(made, "[r] reject"))
         await made.until(lambda: "not remembered" in made.text, "the line")
@@ -319,3 +319,12 @@ async def test_hostile_texts_are_shown_literally(name: str, tmp_path: Path) -> N
         await made.pilot.click(offset=_place(made, "[e] edit"))
         await made.until(lambda: made.chat.dock.card is not None, "the card")
         assert not [found for line in made.lines for found in acts(line)]
+
+
+async def test_what_would_stand_in_a_file_is_shown_as_its_change(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        session = made.session
+        await proposed(made, proposal(session, "Short answers.", scope="user", key="profile.md: tone"))
+        assert "remember?  user  profile.md: tone" in made.text
+        assert "written into" in made.text and "profile.md" in made.text
+        assert "+ ### tone" in made.text and "+ Short answers." in made.text

@@ -1,7 +1,7 @@
 """What a workspace remembers, shared with a team: written into the section of its MEMORY.md, and read back from there.
 
-Both first show what would change. The mark that they give stands for that change: with it, exactly that is done, or
-nothing if one of the two sides has changed meanwhile.
+What others wrote into that section stays. Both first show what would change. The mark that they give stands for that
+change: with it, exactly that is done, or nothing if one of the two sides has changed meanwhile.
 """
 
 from __future__ import annotations
@@ -58,14 +58,22 @@ def _path(session: Session) -> Path:
 
 
 def _mine(recall: Recall) -> Sequence[Memory]:
-    """What is remembered for the workspace, by key."""
+    """What is remembered for the workspace, by key; not what stands in the file anyhow."""
     found = [memory for memory in recall.list("accepted") if memory.scope == "workspace"]
-    return sorted(found, key=lambda memory: memory.key)
+    return sorted((m for m in found if recall.files.topic(m) is None), key=lambda memory: memory.key)
+
+
+def _topics(recall: Recall) -> set[str]:
+    """What stands in the file, and is remembered as that."""
+    found = (recall.files.topic(m) for m in recall.list("accepted") if m.scope == "workspace")
+    return {topic.name for topic in found if topic is not None}
 
 
 def _share(recall: Recall, path: Path, mark: str) -> Outcome:
     memories = _mine(recall)
-    plan = section.plan_section(path, memories)
+    keys = {memory.key for memory in memories}
+    others = [one for one in section.read_section(path) if one.key not in keys]
+    plan = section.plan_section(path, sorted((*memories, *others), key=lambda one: one.key))
     if not plan.diff:
         return Outcome(f"{path.name} says so already" if memories else "nothing is remembered here yet")
     count = f"{len(memories):,} {'memory' if len(memories) == 1 else 'memories'}"
@@ -88,7 +96,8 @@ def _adopt(recall: Recall, path: Path, mark: str) -> Outcome:
     if not shared:
         return Outcome(f"{path.name} has no section of memories")
     old = {memory.key: memory.body for memory in _mine(recall)}
-    wanted = [one for one in shared if old.get(one.key) != one.body]
+    topics = _topics(recall)
+    wanted = [one for one in shared if one.key not in topics and old.get(one.key) != one.body]
     if not wanted:
         return Outcome(f"all that {path.name} says is remembered already")
     diff = "\n".join(line for one in wanted for line in _difference(one.key, old.get(one.key, ""), one.body))

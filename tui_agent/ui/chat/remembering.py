@@ -165,7 +165,7 @@ class Remembering:
             self._settle(entry, _DECIDED.get(memory.status, memory.status))
             return
         told = await asyncio.to_thread(session.memories.proposal, memory)
-        entry.old, entry.waits = told.old, True
+        entry.old, entry.file, entry.diff, entry.waits = told.old, told.file, told.diff, True
         remembered.tell(entry)
         self._tell(entry)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_agent import literal
-from tui_agent.ui.remembering import HANDFUL, PLACES, after, changes, next_scope
+from tui_agent.ui.remembering import HANDFUL, PLACES, after, changes, next_scope, written
 
 if TYPE_CHECKING:
     from tui_agent.events import MemoryChanged, MemoryProposed
@@ -143,7 +143,8 @@ class Proposals:
         self._voice.say(f"remember {PLACES[event.scope]}? {literal.one_line(event.key, _KEY)}", "memory")
         if event.outside:
             self._voice.say(after(event.outside), "warning")
-        for text, _ in changes(event.old, event.body):
+        shown = written(event.file, event.diff) if event.diff else changes(event.old, event.body)
+        for text, _ in shown:
             for line in text.split("\n"):
                 self._voice.say(f"| {line}")
         self._offer()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tui_agent.literal import one_line
-from tui_agent.ui.remembering import after, changes
+from tui_agent.ui.remembering import after, changes, written
 from tui_agent.ui.transcript.entries import Result
 
 if TYPE_CHECKING:
@@ -36,7 +36,10 @@ _SHOWN = 3
 
 
 class Proposal(Result, eq=False, kw_only=True):
-    """One thing to remember. `edited` is the text that a person wrote in its place and has not accepted yet."""
+    """One thing to remember. `edited` is the text that a person wrote in its place and has not accepted yet.
+
+    One that stands in a `file` tells by `diff` how that would change.
+    """
 
     ABOUT = "memory"
 
@@ -45,6 +48,8 @@ class Proposal(Result, eq=False, kw_only=True):
     body: str
     old: str = ""
     outside: Sequence[str] = ()
+    file: str = ""
+    diff: str = ""
     edited: str | None = None
 
     @property
@@ -79,6 +84,8 @@ class Proposal(Result, eq=False, kw_only=True):
 
     @property
     def _whole(self) -> list[tuple[str, FactLevel]]:
+        if self.diff and self.edited is None:
+            return list(written(self.file, self.diff))
         return list(changes(self.old, self.wanted))
 
 
@@ -109,6 +116,8 @@ def proposed(event: MemoryProposed) -> Proposal:
         body=event.body,
         old=event.old,
         outside=event.outside,
+        file=event.file,
+        diff=event.diff,
         waits=not event.refused,
     )
     if event.refused:
