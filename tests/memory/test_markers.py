@@ -46,6 +46,7 @@ def markers(text: str) -> list[tuple[str, str, str]]:
         ("<memory>x</memory>", ("session", "", "x")),
         ("<memory >x</memory >", ("session", "", "x")),
         ('<memory\n  scope = "user"\n  key = "a b"\n>\n x\n</memory\n>', ("user", "a b", "x")),
+        (f"<memory{' ' * 60}>x</memory{' ' * 64}>", ("session", "", "x")),
         ('<memory scope="user"key="a">x</memory>', ("user", "a", "x")),
         ('<memory scope=" user " key="  a  b ">x</memory>', ("user", "a b", "x")),
         ('<memory key="a > b" scope="user">x</memory>', ("user", "a > b", "x")),
@@ -64,6 +65,7 @@ def markers(text: str) -> list[tuple[str, str, str]]:
 )  # fmt: skip
 def test_a_marker_is_read(text: str, wanted: tuple[str, str, str]) -> None:
     assert markers(text) == [wanted]
+    assert read(*text) == read(text)
     assert clean(text) == ""
     assert clean(f"before {text} after") == "before  after"
 
@@ -216,6 +218,7 @@ MALFORMED: dict[str, tuple[str, str, str]] = {
     "only closed": ("x</memory >y", "no opening tag for a closing one", "xy"),
     "closing tag cut off": (f"x{OPEN}b</memory", "its closing tag is broken", "x"),
     "closing tag with words": (f"x{OPEN}b</memory user>y", "its closing tag is broken", "xuser>y"),
+    "closing tag with many spaces": (f"{OPEN}b</memory{' ' * 65}>", "its closing tag is broken", " >"),
     "tag cut off": ('x<memory scope="user" key="a', "it is cut off", "x"),
     "tag cut off in a name": ("x<memory scope='user' ke", "it is cut off", "x"),
     "tag cut off at once": ("x<memory", "it is cut off", "x"),

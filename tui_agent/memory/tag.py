@@ -73,7 +73,7 @@ def _closing(text: str, at: int, *, final: bool) -> Tag | None:
     assert found is not None
     if found[1]:
         return Tag("closing", found.end())
-    if found.end() == len(text) and not final and found.end() - at < 64:
+    if found.end() == len(text) and not final:
         return None
     return Tag("closing", found.end(), "its closing tag is broken")
 
