@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage
 from tui_agent import events as said
+from tui_agent.memory import ledger
 from tui_agent.memory.schema import Memory, Scope
+
+
+@contextmanager
+def on_a_day(at: str = "2024-03-05T12:02:00Z") -> Iterator[None]:
+    """What is stored meanwhile is stored then."""
+    now, ledger.now = ledger.now, lambda: at
+    try:
+        yield
+    finally:
+        ledger.now = now
 
 
 def proposal(
