@@ -16,6 +16,9 @@ from tests.ui.cards.conftest import clock
 from tests.ui.stage import Stage, stage
 from tui_agent.events import Answer
 from tui_agent.ui.cards.card import Card
+from tui_agent.ui.chat.attachments import Prompt
+from tui_agent.ui.chat.history import append_history
+from tui_agent.ui.chat.keep import HISTORY
 from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.order import Order
 
@@ -175,6 +178,24 @@ async def test_words_of_a_reply_are_kept_while_another_card_is_at_the_front(
         await clock.advance(made, 1)
         again = made.chat.dock.card
         assert again is not None and again.words == "use pnpm"
+
+
+async def test_enter_and_tab_behind_words_take_what_is_found_for_them_later(tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    for text in ("fix the parser", "write tests"):
+        append_history(tmp_path / "sessions" / HISTORY, Prompt(text))
+    (tmp_path / "sessions" / "shop").mkdir()
+    (tmp_path / "sessions" / "shop" / "report.py").touch()
+    async with stage(tmp_path) as made:
+        composer = made.chat.composer
+        burst(made, "ctrl+r", *"parser", "enter")
+        await made.until(lambda: composer.text == "fix the parser" and not composer.searching)
+        burst(made, *" @rep", "tab")
+        await made.until(lambda: composer.text == "fix the parser @report.py ")
+        burst(made, *"@rep", "tab", *"x")
+        await made.settle()
+        await made.until(lambda: composer.text.endswith("x") and not made.app.pressing)
+        assert composer.text in ("fix the parser @report.py @repx", "fix the parser @report.py @report.py x")
 
 
 class Slow(HostedApp):

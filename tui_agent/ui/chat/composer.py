@@ -107,6 +107,8 @@ class Composer(Signed):
         self.picture: Picture | None = None
         self._aside: Prompt | None = None
         """The draft, while this searches."""
+        self._taking: Word | None = None
+        """The word for which a completion was wanted before there was any."""
         self._completion = completion
         self._clock = clock
         self._last_key = float("-inf")
@@ -192,6 +194,14 @@ class Composer(Signed):
             row, column = self.cursor_location
             self.replace(candidate.text, (row, max(0, column - word.length)), (row, column))
 
+    def found(self) -> None:
+        """What completes the word at the cursor is offered now; what was wanted before it came is taken."""
+        if self._taking is None or not (self._taking == self._completion.word == self.word()):
+            return
+        self._taking = None
+        if (candidate := self._completion.candidate) is not None:
+            self.complete(candidate)
+
     @property
     def _completed(self) -> str:
         """The word at the cursor as it is written here."""
@@ -230,6 +240,7 @@ class Composer(Signed):
             event.prevent_default()
             self.stop()
             return
+        self._taking = None
         if event.is_printable:
             self.walking = False
         if event.key != "enter":
@@ -269,6 +280,8 @@ class Composer(Signed):
         elif key == "tab":
             if self.cards_wait or self.is_blank:
                 self.post_message(self.Wanted("card" if self.cards_wait else "next_place"))
+            else:
+                self._taking = self.word()
         elif key == "up" and self.cursor_at_first_line:
             self._walk(self.past.earlier(self.prompt))
         elif key == "down" and self.cursor_at_last_line:
@@ -301,7 +314,9 @@ class Composer(Signed):
     def _search_key(self, key: str) -> bool:
         if key in ("enter", "tab"):
             candidate = self._completion.candidate
-            if candidate is not None and self._completion.word == self.word():
+            if self._completion.word != self.word():
+                self._taking = self.word()  # it is still looked for
+            elif candidate is not None:
                 self.complete(candidate)
         elif key in ("up", "down"):
             self._completion.move(1 if key == "down" else -1)
@@ -313,6 +328,7 @@ class Composer(Signed):
         candidate, word = self._completion.candidate, self._completion.word
         if key in ("tab", "enter") and word != self.word():
             self._completion.close()  # it was offered for a word that has grown since
+            self._taking = self.word() if key == "tab" else None
             return key == "tab"
         if key in ("up", "down"):
             self._completion.move(1 if key == "down" else -1)

@@ -183,6 +183,7 @@ class Writing(Ladders):
             if composer.word() == word:
                 found = [Candidate("", prompt.text.strip(), prompt=prompt) for prompt in sent]
                 self.completion.offer(word, found, empty="nothing that you sent here has these words")
+        composer.found()
         self.show_keys()
 
     def _values(self, argument: str, typed: str) -> list[Candidate]:
