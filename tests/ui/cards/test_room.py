@@ -32,7 +32,7 @@ def _card_rows(made: Stage) -> list[str]:
     return made.lines[card.region.y : card.region.bottom]
 
 
-@pytest.mark.parametrize("rows", [5, 6, 7, 10])
+@pytest.mark.parametrize("rows", [5, *(pytest.param(rows, marks=pytest.mark.slow) for rows in (6, 7)), 10])
 @pytest.mark.parametrize("body", ["pnpm test", LONG], ids=["short", "long"])
 @pytest.mark.parametrize("warning", ["", WARNING, WARNING * 4], ids=["none", "one row", "many"])
 async def test_a_squeezed_card_shows_its_first_line_its_warning_and_its_answers(
