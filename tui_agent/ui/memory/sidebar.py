@@ -29,17 +29,14 @@ from textual.style import Style
 from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
-from tui_agent.ui import footer, words
-from tui_agent.ui.cells import cut
+from tui_agent.ui import footer
 from tui_agent.ui.filter import Filter
 from tui_agent.ui.hosted import heard
 from tui_agent.ui.leaf import Leaf
-from tui_agent.ui.memory import tree
-from tui_agent.ui.memory.editor import Draft, Editor
-from tui_agent.ui.remembering import after, changes, next_scope
+from tui_agent.ui.memory import doing, telling, tree
+from tui_agent.ui.memory.editor import Editor
 from tui_agent.ui.rows import Cell, Column, Rows
 from tui_agent.ui.still import Covered, Down, Text
-from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:
     from textual import events
@@ -50,15 +47,10 @@ if TYPE_CHECKING:
     from tui_agent.agent.recall import Recall
     from tui_agent.memory.schema import Change, Memory, Status
 
-Command = tuple[str, ...]
-"""A command of the session: its name and arguments."""
-
-_ROOMY, _COUNTED = 60, 40
-"""Columns from which keys, texts and times have a column each, and from which the tabs say how many there are."""
+_COUNTED = 40
+"""Columns from which every tab says how many there are; the inbox always does."""
 _READ_S = 0.2
 """Seconds for which keys wait for the first memories."""
-_LEAST_KEY = 14
-"""Cells of a key where it shares a column with the text."""
 _EMPTY: dict[Status, str] = {
     "accepted": "Nothing is remembered yet: n writes a memory, /remember TEXT does too.",
     "proposed": "Nothing waits for you. What the model wants to remember is asked in the chat and here.",
@@ -89,7 +81,7 @@ class Sidebar(Down):
     class Asked(Message):
         """Commands of the session, one after the other; `told` is said in the place of what they say."""
 
-        commands: tuple[Command, ...]
+        commands: tuple[doing.Command, ...]
         told: str = ""
         back: Callable[[str], None] | None = None
         """Called with what is wrong if one of them cannot be carried out."""
@@ -237,9 +229,7 @@ class Sidebar(Down):
         self._names.update(Content(" ").join(parts), layout=False)
 
     def _columns(self) -> Sequence[Column]:
-        if self._width < _ROOMY:
-            return (Column(),)
-        return (Column("", 22), Column(), Column("", 12))
+        return telling.columns(self._width)
 
     def _key(self, index: int) -> str:
         item = self._items[index]
@@ -248,19 +238,8 @@ class Sidebar(Down):
     def _cells(self, index: int) -> Sequence[Cell]:
         item = self._items[index]
         if isinstance(item, tree.Heading):
-            sign = UNICODE.closed if item.folded else UNICODE.opened
-            return (Content.styled(f"{sign} {item.words}", "bold"), f"{item.count:,}", "")
-        text = Content(literal.one_line(" ".join(item.body.split()), 400))
-        key = Content.styled(f"  {literal.one_line(item.key, 60) or '-'}", "$text-secondary")
-        if self._width < _ROOMY:  # the text is worth as much
-            key = cut(key, max(_LEAST_KEY, self._width * 2 // 5))
-        if item.tainted:
-            text = Content.styled("! ", "bold $text-warning") + text
-        if self._stock.is_noise(item):
-            text = Content.styled("status: ", "$text-muted") + text
-        if self._width < _ROOMY:
-            return (Content.assemble(key, "  ", text),)
-        return (key, text, words.clock(item.updated_at))
+            return telling.heading(item)
+        return telling.row(item, noise=self._stock.is_noise(item), width=self._width)
 
     @property
     def current(self) -> Memory | None:
@@ -297,27 +276,8 @@ class Sidebar(Down):
             self._tell(memory, top=False)
 
     def _tell(self, memory: Memory, *, top: bool = True) -> None:
-        self._leaf.show(self._said(memory), top=top)
-
-    def _said(self, memory: Memory) -> Iterator[tuple[str, str]]:
-        yield f"{memory.scope}  {memory.key}", "bold"
         told = self._stock.told.get(memory.id)
-        if memory.tainted:
-            yield f"! {after(memory.outside) if memory.outside else 'from outside'}", "bold $text-warning"
-        if told is not None and told.noise:
-            yield "it only tells how the work stands", "$text-warning"
-        for text, level in changes(told.old if told is not None else "", memory.body):
-            yield text, {"added": "$text-success", "removed": "$text-error"}.get(level, "")
-        yield "", ""
-        yield self._origin(memory), "$text-muted"
-        yield from tree.past(self._past, words.clock)
-
-    def _origin(self, memory: Memory) -> str:
-        if not memory.source_session:
-            return "written by you"
-        if memory.source_session == self._recall.session:
-            return "proposed in this session: m goes to the message"
-        return f"proposed in session {memory.source_session}"
+        self._leaf.show(telling.said(memory, told, self._past, session=self._recall.session), top=top)
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
@@ -358,34 +318,16 @@ class Sidebar(Down):
     def _letters(self) -> Iterator[tuple[str, str]]:
         """The letters that mean something now, the most useful first."""
         memory = self.current
-        if not self._writable:
-            yield from self._reading(memory)
-            return
-        if memory is not None and memory.status != "accepted":
-            yield "a", "accept"
-        if memory is not None and memory.status == "proposed":
-            yield "r", "reject"
-        if self._status == "proposed" and (free := len(self._stock.free())) > 1:
-            yield "A", f"accept {free:,}"
-        if memory is not None and memory.status in ("accepted", "proposed"):
-            yield "e", "edit"
-        yield "n", "new"
-        if self._gone or memory is not None:
-            yield "u", "undo"
-        if memory is not None:
-            yield "d", "delete"
-        if memory is not None and memory.status in ("accepted", "proposed"):
-            yield "s", "scope"
-        yield from self._reading(memory)
-        if self._status == "accepted":
-            yield "w", "write MEMORY.md"
-            yield "i", "read MEMORY.md"
-
-    def _reading(self, memory: Memory | None) -> Iterator[tuple[str, str]]:
+        if self._writable:
+            free = len(self._stock.free()) if self._status == "proposed" else 0
+            yield from doing.letters(memory, free=free, gone=bool(self._gone))
         if memory is not None and memory.source_record:
             yield "m", "message"
         if self._detail.display:
             yield "y", "copy"
+        if self._writable and self._status == "accepted":
+            yield "w", "write MEMORY.md"
+            yield "i", "read MEMORY.md"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A letter that means nothing here is a letter as any other."""
@@ -414,42 +356,24 @@ class Sidebar(Down):
                 self._do(key, memory)
 
     def _do(self, key: str, memory: Memory) -> None:
-        match key:
-            case "a":
-                self._ask("accept", memory.id, told=f"remembered: {memory.key}; u takes it back")
-            case "r":
-                self._ask(
-                    "reject",
-                    memory.id,
-                    told=f"refused: {memory.key}; it is not asked again, u takes it back",
-                )
-            case "d":
-                self._gone = memory.id
-                self._ask("forget", memory.id, told=f"forgotten: {memory.key}; u brings it back")
-            case "s":
-                scope = next_scope(memory.scope)
-                self._ask("scope", memory.id, scope, told=f"{memory.key} belongs to: {scope}")
-            case "m":
-                self.post_message(self.SourceWanted(memory))
-            case _:
-                self._write(memory)
-
-    def _ask(self, *command: str, told: str = "") -> None:
-        if command[0] != "forget":
-            self._gone = ""
-        self.post_message(self.Asked((command,), told))
+        if key == "m":
+            self.post_message(self.SourceWanted(memory))
+        elif key == "e":
+            self._write(memory)
+        else:
+            self._gone = memory.id if key == "d" else ""
+            command, told = doing.command(key, memory)
+            self.post_message(self.Asked((command,), told))
 
     def _undo(self, memory: Memory | None) -> None:
         """Bring back what was just deleted, else take back the last change of the memory under the cursor."""
-        if self._gone or memory is not None:
-            self._ask("unmemory", self._gone or (memory.id if memory is not None else ""))
+        gone, self._gone = self._gone, ""
+        if gone or memory is not None:
+            self.post_message(self.Asked((("unmemory", gone or (memory.id if memory is not None else "")),)))
 
     def _accept_free(self) -> None:
-        free = self._stock.free()
-        left = self._stock.count("proposed") - len(free)
-        stay = f"; {left:,} {'stays' if left == 1 else 'stay'} to be looked at one by one" if left else ""
-        commands = tuple(("accept", memory.id) for memory in free)
-        self.post_message(self.Asked(commands, f"remembered: {len(free):,}{stay}"))
+        commands, told = doing.accept_all(self._stock)
+        self.post_message(self.Asked(commands, told))
 
     def action_choose(self) -> None:
         """Enter on the row under the cursor."""
@@ -554,7 +478,7 @@ class Sidebar(Down):
 
     def on_editor_saved(self, event: Editor.Saved) -> None:
         event.stop()
-        commands = tuple(_commands(event.memory, event.draft))
+        commands = tuple(doing.stored(event.memory, event.draft))
         self.editor.close()
         self._written()
         if commands:
@@ -567,19 +491,6 @@ class Sidebar(Down):
 
     def on_descendant_focus(self) -> None:
         self.post_message(self.KeysChanged())
-
-
-def _commands(memory: Memory | None, draft: Draft) -> Iterator[Command]:
-    """What stores a draft, in the place of a memory or as a new one."""
-    if memory is None:
-        yield "remember", draft.scope, f"{draft.key}: {draft.body}"
-        return
-    if draft.scope != memory.scope:
-        yield "scope", memory.id, draft.scope
-    if draft.key != memory.key:
-        yield "rekey", memory.id, draft.key
-    if draft.body != memory.body:
-        yield "amend", memory.id, draft.body
 
 
 def _entry(key: str, said: str, action: str, rank: int) -> footer.Entry:

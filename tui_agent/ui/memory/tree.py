@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -12,7 +12,7 @@ from tui_agent.ui.remembering import PLACES
 if TYPE_CHECKING:
     from tui_agent.agent.recall import Recall
     from tui_agent.events import MemoryProposed
-    from tui_agent.memory.schema import Change, Memory, Status
+    from tui_agent.memory.schema import Memory, Status
 
 SHELVES: Mapping[Status, str] = {
     "accepted": "Kept",
@@ -74,7 +74,9 @@ def read(recall: Recall, known: Stock) -> Stock:
     if number == known.number:
         return known
     memories = recall.list()
-    return Stock(number, memories, {one.id: recall.proposal(one) for one in memories if one.status == "proposed"})
+    return Stock(
+        number, memories, {one.id: recall.proposal(one) for one in memories if one.status == "proposed"}
+    )
 
 
 def rows(stock: Stock, status: Status, words: str, folded: set[str]) -> list[Heading | Memory]:
@@ -101,33 +103,3 @@ def rows(stock: Stock, status: Status, words: str, folded: set[str]) -> list[Hea
 def _holds(memory: Memory, words: Sequence[str]) -> bool:
     text = f"{memory.key}\n{memory.body}".casefold()
     return all(word in text for word in words)
-
-
-_ACTIONS = {
-    "proposed": "proposed",
-    "added": "written by you",
-    "accepted": "accepted",
-    "replaced": "replaced by a proposal",
-    "merged": "went into the one with its key",
-    "rejected": "refused",
-    "edited": "changed",
-    "deleted": "forgotten",
-    "suspended": "set aside with its turn",
-    "resumed": "back with its turn",
-    "ended": "ended with its session",
-    "restored": "back with its session",
-    "undone": "taken back",
-}
-
-
-def past(changes: Sequence[Change], when: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """A memory's changes, the newest first, each in words with the text that it had then if that is another one."""
-    for change in reversed(changes):
-        yield f"{when(change.at)}  {_ACTIONS.get(change.action, change.action)}", ""
-        before, after = change.before, change.after
-        if after is not None and (before is None or before.body != after.body):
-            yield "\n".join(f"    {line}" for line in after.body.split("\n")), "$text-muted"
-        if before is not None and after is not None and before.key != after.key:
-            yield f"    {before.key} -> {after.key}", "$text-muted"
-        if before is not None and after is not None and before.scope != after.scope:
-            yield f"    {before.scope} -> {after.scope}", "$text-muted"
