@@ -16,7 +16,6 @@ from tui_agent import paths
 from tui_agent.agent.bus import Bus, Trace
 from tui_agent.context import Context, ContextError, Record
 from tui_agent.events import Appended, Event
-from tui_agent.memory.markers import clean
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
@@ -64,7 +63,7 @@ async def read(
         durability=settings.durability,
         on_append=lambda record: bus.emit(_appended(record)),
     )
-    context.clean = clean
+    context.clean = _clean
     log = Log(folder, context, bus)
     try:
         await context.restore()
@@ -98,6 +97,15 @@ def _folder_at(path: Path, workspace: Path) -> SessionFolder:
     if not log.is_file():
         raise OpenError(f"{path} is no session: there is no context.jsonl")
     return SessionFolder.adopt(log, workspace)
+
+
+def _clean(text: str) -> str:
+    """The text of an answer as a person sees it."""
+    if "<" not in text:
+        return text
+    from tui_agent.memory.markers import clean  # most histories show without it
+
+    return clean(text)
 
 
 def _appended(record: Record) -> Appended:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -73,6 +74,8 @@ async def test_a_marker_is_never_shown_stays_on_disk_and_waits_for_a_person(
             type(event) for event in run.heard if isinstance(event, ReplyEnded | MemoryProposed | TurnEnded)
         ]
         assert order == [ReplyEnded, MemoryProposed, TurnEnded]
+        trace = run.session.folder.events_path.read_text()
+        assert '"memory_proposed"' in trace and "tabs" not in trace and "indent" not in trace
         (waiting,) = stored()
         assert (waiting.status, waiting.tainted) == ("proposed", False)
         assert list(run.session.memories.waiting()) == [proposed]
@@ -259,6 +262,40 @@ async def test_a_proposal_whose_store_was_never_reached_is_there_once_after_the_
             assert sorted((m.key, m.status) for m in stored()) == [("", "accepted"), ("indent", "proposed")]
             assert len(run.all(MemoryProposed)) == (0 if opened else 1)
             assert [waiting.record for waiting in run.session.memories.waiting()] == [record]
+
+
+_KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from types import SimpleNamespace
+from tests.support.engine import scripted_settings
+from tui_agent.memory.proposals import Proposals
+from tui_agent.wiring import open_session
+
+def killed(*arguments):
+    os._exit(9)
+
+async def main():
+    session = await open_session(Path(sys.argv[2]), scripted_settings(SimpleNamespace(url=sys.argv[1])))
+    Proposals.take = killed
+    await session.submit("go")
+    await session.until_idle()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_kill_between_the_answer_and_the_store_loses_nothing(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text(TABS))
+    program = (sys.executable, "-c", _KILLED, server.url, str(tmp_path))
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    assert await (await asyncio.create_subprocess_exec(*program, env=environment)).wait() == 9
+    assert not paths.memory_db().exists()
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert [(m.key, m.status) for m in stored()] == [("indent", "proposed")]
+        assert [event.key for event in run.all(MemoryProposed)] == ["indent"]
 
 
 async def test_what_a_person_decided_is_not_made_again_by_the_next_open(

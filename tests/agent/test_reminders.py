@@ -216,3 +216,14 @@ async def test_what_came_before_a_compaction_stays_when_what_follows_is_undone(t
         await run.session.perform("redo")
         await run.session.perform("redo")
         assert {memory.key: memory.status for memory in store().list()} == statuses
+
+
+async def test_an_answer_behind_a_summary_says_that_it_is_not_known_what_was_read(tmp_path: Path) -> None:
+    async with ScriptedServer() as scripted, engine(tmp_path, scripted, settings=settings(scripted)) as run:
+        await talked(run, scripted)
+        marker = '<memory scope="user" key="k">v</memory>'
+        calls = [Reply.tools(("bash", {"command": f"echo {number}"})) for number in range(3)]
+        scripted.script(*calls, Reply.overflow(), Reply.text(SUMMARY), Reply.text(marker))
+        await run.say("go")
+        (memory,) = store().list()
+        assert memory.tainted and memory.outside

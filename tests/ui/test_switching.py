@@ -13,6 +13,8 @@ import pytest
 from tests.cli.command import session as on_disk
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage
+from tui_agent import paths
+from tui_agent.memory.store import MemoryStore
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.settings.schema import Settings
 from tui_agent.ui.app import TuiAgent
@@ -297,16 +299,19 @@ async def test_a_session_that_cannot_be_closed_is_said_and_the_next_one_opens(tm
 async def test_deleting_the_open_session_begins_a_new_one_and_can_be_undone(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     saved = on_disk(tmp_path / "shop", "hello")
+    memories = MemoryStore(paths.memory_db())
+    memories.add("session", "k", "noted", session=saved.id)
     async with house(tmp_path, saved.id) as (made, _):
         await made.type("/delete")
         await made.press("escape", "enter")
         await opened(made, 2)
         await made.until(lambda: "is deleted" in made.text)
         assert [entry.id for entry in Catalog().deleted()] == [saved.id]
+        assert memories.list() == []
         await made.press("f4")
         await made.until(lambda: isinstance(made.app.screen, SessionList) and "u undo" in made.text)
         await made.press("u")
-        await made.until(lambda: not Catalog().deleted())
+        await made.until(lambda: not Catalog().deleted() and len(memories.list()) == 1)
 
 
 async def test_an_open_session_that_another_program_writes_is_not_left_to_delete_it(tmp_path: Path) -> None:
