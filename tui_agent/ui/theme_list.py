@@ -30,7 +30,7 @@ _COLUMNS = (Column("theme", 26), Column("", 10), Column("to read"))
 _OURS = {
     "dark": "light text on a dark ground",
     "light": "dark text on a light ground",
-    "ansi": "the 16 colours of the terminal's own palette",
+    "ansi": "the terminal's own 16 colours",
 }
 _READABLE = "every text at least 4.5 to 1"
 _SAMPLE: tuple[tuple[str, str], ...] = (
