@@ -480,3 +480,10 @@ def test_four_times_the_text_is_four_times_the_work(name: str, size: int) -> Non
         return calls(lambda: read(*pieces))
 
     assert work(16_000) < 6 * work(4_000) + 2000
+
+
+def test_blocks_inside_each_other_are_no_more_work_than_beside_each_other() -> None:
+    def work(length: int) -> int:
+        return calls(lambda: read("- " * length + "a\n" + "\n" * length + "<memory>b</memory>"))
+
+    assert work(2000) < 6 * work(500)
