@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tui_agent.agent.outside import outside
 from tui_agent.events import Emit, Notice, TextDelta
 from tui_agent.literal import one_line
-from tui_agent.memory.markers import Malformed, Marker, MarkerParser, clean
+from tui_agent.memory.markers import Malformed, Marker, MarkerParser, clean, may_hold
 from tui_agent.memory.proposals import Proposals, Source, Taken
 
 if TYPE_CHECKING:
@@ -173,6 +173,8 @@ def _found(record: Record) -> Iterator[Found]:
     """The markers in an answer, counted through all of its text."""
     ordinal = 0
     for _, text in _texts(record):
+        if not may_hold(text):
+            continue
         parser = MarkerParser(ordinal)
         yield from parser.feed(text).found
         yield from parser.finish().found

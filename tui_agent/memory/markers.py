@@ -282,9 +282,14 @@ def _is_name(found: re.Match[str], *, final: bool) -> bool:
     return bool(found["whole"]) or (final and found[0].lower().endswith("memory"))
 
 
+def may_hold(text: str) -> bool:
+    """True if a whole text may have markers in it: the quick question, before it is read."""
+    return _ANY.search(text) is not None
+
+
 def clean(text: str) -> str:
     """A whole text as it is shown: without its markers."""
-    if _ANY.search(text) is None:
+    if not may_hold(text):
         return text
     parser = MarkerParser()
     return parser.feed(text).visible + parser.finish().visible
