@@ -109,13 +109,14 @@ def _judged(inside: str, end: int) -> Tag:
     if rest:
         words = "a value needs straight quotes" if "=" in rest else "something in its tag is no attribute"
         return Tag("opening", end, f"{words}: {one_line(rest, _SHOWN)}", loose=loose)
-    scope = given.get("scope", "session").strip().lower()
-    if scope not in SCOPES:
-        why = why or f"there is no scope {one_line(scope, _SHOWN)!r}; there are {', '.join(SCOPES)}"
+    named = given.get("scope", "session").strip().lower()
+    scope = next((each for each in SCOPES if each == named), None)
+    if scope is None:
+        why = why or f"there is no scope {one_line(named, _SHOWN)!r}; there are {', '.join(SCOPES)}"
     try:
         key = clean_key(given.get("key", ""))
     except StoreError as error:
         key, why = "", why or str(error)
-    if not key and scope != "session":
+    if not key and scope not in (None, "session"):
         why = why or f"a {scope} memory needs a key"
-    return Tag("opening", end, why, scope if scope in SCOPES and not why else "session", key, loose)
+    return Tag("opening", end, why, scope or "session", key, loose)
