@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.content import Content
 
 from tests.ui.transcript.host import answer, running, words
 from tui_agent.ui.transcript.lines import Line
 from tui_agent.ui.transcript.paint import Painter, Part
+from tui_agent.ui.transcript.sheet import Sheet
 
 
 class Counted(Part):
@@ -42,6 +44,18 @@ async def test_many_rows_are_not_kept_for_the_width_before() -> None:
                 painter.rows(part, width)
         made = [len(part.made) for part in parts]
         assert set(made) == {2, 3} and made.index(2) >= 500, "the newest ones are kept"
+
+
+async def test_the_frame_in_which_the_view_is_lower_shows_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sheet, "on_resize", lambda view: None)  # it comes after that frame
+    async with running(60, 12) as host:
+        view = host.app.transcript
+        view.load([each for n in range(9) for each in (words(f"say {n}"), answer(f"said {n}"))], ())
+        await host.pilot.pause()
+        assert "said 8" in host.rows[-1]
+        await host.pilot.resize_terminal(60, 8)
+        await host.pilot.pause()
+        assert len(host.rows) == 8 and "said 8" in host.rows[-1]
 
 
 async def test_a_size_that_a_frame_has_shown_already_works_nothing_out_again() -> None:

@@ -328,7 +328,9 @@ class Sheet(QuietScroll, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        if self._stale or self._room != self._sheet.width:
+        room = self.scrollable_content_region
+        # a frame may come before it is told of a new size, also of a new height: the end must be in it
+        if self._stale or self._placed_in != (room.width, max(1, room.height)):
             self._place()
             self._screen_rows = []
         if not self._screen_rows:
