@@ -126,6 +126,24 @@ def _places(film: Filmed) -> Iterator[str]:
     yield "connect"
 
 
+def _memory(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    _send(film, "remember that I use tabs", "remember?", "1 to answer")
+    film.rest()
+    film.press("\x18a")
+    film.until("a accept")
+    yield "proposal"
+    film.rest()
+    film.press("a")
+    film.until("remembered  user")
+    _send(film, "remember that I never push to main", "remember?", "1 to answer")
+    film.press("\x18b")
+    film.until("Kept 1")
+    film.press("\r")
+    film.until("accepted")
+    yield "memory"
+
+
 def _light(film: Filmed) -> Iterator[str]:
     film.until("ready", "demo model - no AI", "jump back")
     _send(film, _LONG, "That was all", "ready")
@@ -145,6 +163,7 @@ def _ansi(film: Filmed) -> Iterator[str]:
 
 FILMS: dict[str, tuple[Film, str]] = {
     "main": (_main, 'theme = "dark"\n'),
+    "memory": (_memory, 'theme = "dark"\n'),
     "places": (_places, 'theme = "dark"\n'),
     "light": (_light, 'theme = "light"\n'),
     "ansi": (_ansi, 'theme = "ansi"\n'),

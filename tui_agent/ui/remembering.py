@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from tui_agent.literal import one_line
@@ -44,6 +43,8 @@ def changes(old: str, new: str) -> Iterator[tuple[str, FactLevel]]:
     if not old:
         yield new, "info"
         return
+    from difflib import SequenceMatcher  # not needed before something is replaced
+
     before, now = old.split("\n"), new.split("\n")
     for kind, start, stop, first, last in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if kind == "equal":
