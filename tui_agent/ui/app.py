@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tui_agent.events import Event
     from tui_agent.settings.schema import Settings
     from tui_agent.ui.chat.ladders import Ladders
+    from tui_agent.ui.garbage import Garbage
 
 _HANGUP_S = 1.5
 """Seconds for closing the session after the terminal is gone."""
@@ -114,6 +115,7 @@ class TuiAgent(Switching):
         self._totals = Totals(settings.prices)
         self._attention = Attention(time.monotonic)
         self._bell_timer: Timer | None = None
+        self._garbage: Garbage | None = None
 
     # --- the first frame, then the session
 
@@ -148,6 +150,7 @@ class TuiAgent(Switching):
             self.session = await self._opener(self.wanted, self._listen)
         finally:
             _collect_again()
+            self._spare_keys()
             self.read_later_styles()  # a card may come next
         await self._chat.attach(self.session)
         if self.wanted.tour:
@@ -331,6 +334,16 @@ class TuiAgent(Switching):
         self.workers.cancel_group(self, "switch")
         await self._close()
         self.exit(0)
+
+    def _spare_keys(self) -> None:
+        from tui_agent.ui.garbage import Garbage
+
+        self._garbage = self._garbage or Garbage(self._chat.composer.idle)
+        self._garbage.begin()
+
+    def on_unmount(self) -> None:
+        if self._garbage is not None:
+            self._garbage.end()
 
     async def _close(self) -> None:
         async with self._door:
