@@ -19,12 +19,11 @@ async def _show(made: Stage, tab: str) -> None:
     if made.chat.panel is None:
         await made.press("f3")
         await made.until(lambda: made.chat.panel is not None and made.chat.panel.has_focus_within)
-    for _ in TABS:
-        assert made.chat.panel is not None
-        if tab == made.chat.panel.tab.NAME:
-            break
+    panel = made.chat.panel
+    assert panel is not None
+    for shown in TABS[TABS.index(panel.tab.NAME) + 1 : TABS.index(tab) + 1]:
         await made.press("right")
-        await made.settle()
+        await made.until(lambda shown=shown: shown == panel.tab.NAME and made.app.focused is panel.tab.rows)
 
 
 async def _say(made: Stage, words: str) -> None:
@@ -77,15 +76,22 @@ async def test_figures_change_under_a_cursor_and_a_scroll_that_stay(tmp_path: Pa
         await _show(made, "Tokens")
         tab = made.chat.panel.tab if made.chat.panel is not None else None
         assert isinstance(tab, TokenFigures)
-        await made.until(lambda: any("tool definitions" in line.said.plain for line in tab._lines))
+
+        def added_up() -> bool:
+            """All that was said is in the figures; until then a line more says what came since."""
+            total = f"{made.chat.status.facts.total:,} of"
+            shown = any(total in line.said.plain for line in tab._lines)
+            return shown and tab._added is not None and tab._added.total == tab._total
+
+        await made.until(added_up)
+        assert any("tool definitions" in line.said.plain for line in tab._lines)
         tab.rows.move([line.name for line in tab._lines].index("share answers"))
         tab.rows.scroll_to(y=tab.rows.max_scroll_y, animate=False)
         await made.settle()
         top = tab.rows.scroll_offset.y
         assert top
         await _say(made, "be long")
-        total = f"{made.chat.status.facts.total:,} of"
-        await made.until(lambda: any(total in line.said.plain for line in tab._lines))
+        await made.until(added_up)
         assert tab.rows.scroll_offset.y == top
         assert tab._lines[tab.rows.cursor].name == "share answers"
 

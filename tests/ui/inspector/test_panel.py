@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.fake import FakeSession, conversation
+from tests.ui.inspector.logs import TABS
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.context import Elision
@@ -27,9 +28,9 @@ async def _open(made: Stage, tab: int = 0) -> Panel:
     )
     panel = made.chat.panel
     assert panel is not None
-    for _ in range(tab):
+    for shown in TABS[1 : tab + 1]:
         await made.press("right")
-        await made.settle()
+        await made.until(lambda shown=shown: shown == panel.tab.NAME and made.app.focused is panel.tab.rows)
     return panel
 
 
