@@ -262,3 +262,17 @@ def test_sessions_make_no_store_of_memories(run: Inside, shop: Path) -> None:
     made = session(shop, "words")
     run("sessions", "archive", made.id)
     assert not paths.memory_db().exists()
+
+
+def test_what_stands_in_a_file_is_written_there(run: Inside, shop: Path, store: MemoryStore) -> None:
+    here = identity(shop)
+    store.propose(proposed("MEMORY.md: build", "make -j2", "workspace", workspace_id=here))
+    run("memory", "accept", "MEMORY.md: build")
+    file = shop / "MEMORY.md"
+    assert "### build\nmake -j2" in file.read_text()
+    run("memory", "edit", "MEMORY.md: build", "ninja")
+    assert "### build\nninja" in file.read_text()
+    run("memory", "undo", "MEMORY.md: build")
+    assert "### build\nmake -j2" in file.read_text()
+    run("memory", "rm", "MEMORY.md: build")
+    assert "build" not in file.read_text()

@@ -164,30 +164,6 @@ class Recall:
         of, here = places.get(memory.scope, ("", ""))
         return of == here
 
-    # --- what stands in files ------------------------------------------------------------------------------------
-
-    def take_in(self, memory: Memory) -> None:
-        """Remember what a person wrote into a file by hand, before it is changed: so that the change can be undone.
-
-        Raises:
-            StoreError: the file cannot be read, or the store cannot be used.
-        """
-        topic = self.files.topic(memory)
-        if topic is not None and (body := filed.read(topic)) not in (None, self._accepted(memory)):
-            self.store.add(
-                memory.scope, memory.key, str(body), workspace=self.workspace, session=self.session
-            )
-
-    def write_out(self, memory: Memory) -> None:
-        """Let the file of a memory say what is remembered under its key.
-
-        Raises:
-            StoreError: the file cannot be read or written, or the store cannot be used.
-        """
-        topic = self.files.topic(memory)
-        if topic is not None and filed.read(topic) != (body := self._accepted(memory)):
-            filed.write(topic, body)
-
     # --- what follows the history --------------------------------------------------------------------------------
 
     async def follow(self) -> None:

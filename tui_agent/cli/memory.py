@@ -19,9 +19,11 @@ from tui_agent.cli.failures import Failed, Usage
 from tui_agent.cli.report import Column, complain, facts, say, say_json, table, when
 from tui_agent.cli.transfer import as_json
 from tui_agent.literal import one_line, visible
+from tui_agent.memory import filed
+from tui_agent.memory.filed import Files
 from tui_agent.memory.schema import SCOPES, STATUSES, StoreError
 from tui_agent.memory.store import MemoryStore
-from tui_agent.workspace.root import identity
+from tui_agent.workspace.root import find_root, identity
 
 if TYPE_CHECKING:
     from tui_agent.memory.schema import Change, Memory
@@ -212,13 +214,19 @@ def _edit(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> i
     if not wanted:
         raise Usage("memory edit needs a new TEXT, --key or --scope")
     old = _named(store, options.name, workspace)
+    files = _files(workspace)
+    old = filed.take_in(store, files, old)
     memory = store.edit(old.id, rev=old.rev, **wanted)
+    filed.write_out(store, files, (old, memory))
     return _told(options, memory, "changed" if memory.rev != old.rev else "unchanged:", old)
 
 
 def _accept(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int:
     found = _named(store, options.name, workspace)
+    files = _files(workspace)
+    found = filed.take_in(store, files, found, replaced=True)
     memory = store.accept(found.id, rev=found.rev, **_wanted(options, workspace))
+    filed.write_out(store, files, (memory,))
     return _told(options, memory, "accepted")
 
 
@@ -228,7 +236,12 @@ def _reject(store: MemoryStore, options: argparse.Namespace, workspace: Path) ->
 
 def _rm(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int:
     named = [_named(store, name, workspace, options.scope) for name in options.names]
-    gone = [store.delete(memory.id) for memory in {memory.id: memory for memory in named}.values()]
+    files = _files(workspace)
+    taken = [
+        filed.take_in(store, files, memory) for memory in {memory.id: memory for memory in named}.values()
+    ]
+    gone = [store.delete(memory.id) for memory in taken]
+    filed.write_out(store, files, gone)
     if options.json:
         say_json([as_json(memory) for memory in gone])
         return 0
@@ -238,7 +251,10 @@ def _rm(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int
 
 
 def _undo(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int:
-    back = store.undo(_once_named(store, options.name, workspace))
+    name = _once_named(store, options.name, workspace)
+    last = store.history(name)[-1]
+    back = store.undo(name)
+    filed.write_out(store, _files(workspace), (last.before, last.after, *back))
     if options.json:
         say_json([as_json(memory) for memory in back])
     elif not back:
@@ -246,6 +262,10 @@ def _undo(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> i
     for memory in () if options.json else back:
         say(f"undone: {one_line(memory.key)} is {memory.status}: {one_line(memory.body, 200)}")
     return 0
+
+
+def _files(workspace: Path) -> Files:
+    return Files(paths.profile_file(), find_root(workspace))
 
 
 def _wanted(options: argparse.Namespace, workspace: Path) -> dict[str, Any]:

@@ -6,13 +6,18 @@ heading in the section of the file that is kept by this program (see `section`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from tui_agent import paths
 from tui_agent.memory.schema import Memory, StoreError
 from tui_agent.memory.section import NAME, Plan, Shared, plan_section, read_section
+
+if TYPE_CHECKING:
+    from tui_agent.memory.store import MemoryStore
 
 PROFILE = "profile.md"
 
@@ -46,6 +51,40 @@ class Files(Struct, frozen=True):
         if (topic := self.topic(memory)) is not None:
             return read(topic) is not None
         return memory.scope == "workspace" and read(Topic(self.root / NAME, memory.key)) == memory.body
+
+
+def take_in(store: MemoryStore, files: Files, memory: Memory, *, replaced: bool = False) -> Memory:
+    """Remember what a person wrote into a file by hand under the heading of a memory, before that is changed.
+
+    So the change can be undone. Returns the memory as it is then. A proposal changes nothing there, unless it is
+    `replaced` by it.
+
+    Raises:
+        StoreError: the file cannot be read, or the store cannot be used.
+    """
+    topic = files.topic(memory) if replaced or memory.status == "accepted" else None
+    if topic is None or (body := read(topic)) in (None, _accepted(store, memory)):
+        return memory
+    store.add(memory.scope, memory.key, str(body), workspace=memory.workspace_id)
+    return store.get(memory.id)
+
+
+def write_out(store: MemoryStore, files: Files, memories: Iterable[Memory | None]) -> None:
+    """Let the files of those memories that are or were accepted say what is remembered under their keys now.
+
+    Raises:
+        StoreError: a file cannot be read or written, or the store cannot be used.
+    """
+    for memory in memories:
+        if memory is None or memory.status != "accepted" or (topic := files.topic(memory)) is None:
+            continue
+        if read(topic) != (body := _accepted(store, memory)):
+            write(topic, body)
+
+
+def _accepted(store: MemoryStore, like: Memory) -> str | None:
+    found = store.find(like.key, like.scope, workspace=like.workspace_id)
+    return found.body if found is not None else None
 
 
 def read(topic: Topic) -> str | None:

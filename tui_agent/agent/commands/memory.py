@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.literal import one_line
+from tui_agent.memory import filed
 from tui_agent.memory.schema import SCOPES, Scope, StoreError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ async def accept(session: Session, memory: str, *text: str) -> Outcome:
 
 async def _accepted(session: Session, found: Memory, body: str | None = None) -> Memory:
     recall = session.memories
-    await _done(partial(recall.take_in, found))
+    found = await _taken_in(session, found, replaced=True)
     made = await _done(lambda: recall.store.accept(found.id, body=body, rev=found.rev))
     await _written(session, made, undo=made.id)
     if made.id != found.id:  # its text went to the memory that had its key
@@ -169,7 +169,7 @@ async def unmemory(session: Session, *memory: str) -> Outcome:
     identity = await _done(lambda: _once_named(session, name))
     was = await _done(lambda: recall.store.history(identity)[-1])
     back = await _done(lambda: recall.store.undo(identity))
-    await _written(session, *(one for one in (was.before, was.after, *back) if one is not None))
+    await _written(session, was.before, was.after, *back)
     for one in back:
         recall.changed("undone", one)
     if not back:
@@ -216,16 +216,13 @@ def _is_named(memory: Memory, name: str) -> bool:
     return bool(name) and (memory.key == name or (len(name) >= _LEAST_PREFIX and memory.id.startswith(name)))
 
 
-async def _taken_in(session: Session, found: Memory) -> Memory:
-    """The memory as its file says, if it stands in one and a person has changed that."""
+async def _taken_in(session: Session, found: Memory, *, replaced: bool = False) -> Memory:
+    """The memory as it is once the store knows what its file says, if it stands in one."""
     recall = session.memories
-    if found.status != "accepted" or recall.files.topic(found) is None:
-        return found
-    await _done(lambda: recall.take_in(found))
-    return await _done(lambda: recall.store.get(found.id))
+    return await _done(lambda: filed.take_in(recall.store, recall.files, found, replaced=replaced))
 
 
-async def _written(session: Session, *memories: Memory, undo: str = "") -> None:
+async def _written(session: Session, *memories: Memory | None, undo: str = "") -> None:
     """Let the files of these memories, if they stand in any, say what is remembered now.
 
     Raises:
@@ -233,9 +230,7 @@ async def _written(session: Session, *memories: Memory, undo: str = "") -> None:
     """
     recall = session.memories
     try:
-        for one in memories:
-            if one.status == "accepted":
-                await _done(partial(recall.write_out, one))
+        await _done(lambda: filed.write_out(recall.store, recall.files, memories))
     except CommandError:
         if undo:
             await _done(lambda: recall.store.undo(undo))
