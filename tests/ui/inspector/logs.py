@@ -16,6 +16,12 @@ from tui_agent.ui.inspector.panel import Panel
 TABS = ("Records", "Checkpoints", "Backups", "Tokens", "Events")
 
 
+def is_at(made: Stage, tab: str) -> bool:
+    """The inspector shows this tab, and its list has the keys."""
+    panel = made.chat.panel
+    return panel is not None and tab == panel.tab.NAME and made.app.focused is panel.tab.rows
+
+
 class Looking(Stage):
     """A stage whose app is the inspector alone."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.ui.inspector.logs import TABS
+from tests.ui.inspector.logs import TABS, is_at
 from tests.ui.stage import Stage
 from tests.ui.test_session import opened
 from tui_agent.ui.inspector.tokens import TokenFigures
@@ -23,7 +24,7 @@ async def _show(made: Stage, tab: str) -> None:
     assert panel is not None
     for shown in TABS[TABS.index(panel.tab.NAME) + 1 : TABS.index(tab) + 1]:
         await made.press("right")
-        await made.until(lambda shown=shown: shown == panel.tab.NAME and made.app.focused is panel.tab.rows)
+        await made.until(partial(is_at, made, shown))
 
 
 async def _say(made: Stage, words: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.ui.fake import FakeSession, conversation
-from tests.ui.inspector.logs import TABS
+from tests.ui.inspector.logs import TABS, is_at
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.context import Elision
@@ -30,7 +31,7 @@ async def _open(made: Stage, tab: int = 0) -> Panel:
     assert panel is not None
     for shown in TABS[1 : tab + 1]:
         await made.press("right")
-        await made.until(lambda shown=shown: shown == panel.tab.NAME and made.app.focused is panel.tab.rows)
+        await made.until(partial(is_at, made, shown))
     return panel
 
 
