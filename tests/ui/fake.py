@@ -325,7 +325,7 @@ class FakeSession:
         self.performed: list[tuple[str, ...]] = []
         self.answers: list[tuple[str, said.Answer]] = []
         self.cancels = 0
-        self.shrinking = SimpleNamespace(due=(100_000, 150_000), held=False, keys=Compaction())
+        self.shrinking = SimpleNamespace(due=(100_000, 150_000), held=False, keys=Compaction(), most=30_000)
         self.closed = False
         self.refuse = ""
         self._listen = listen

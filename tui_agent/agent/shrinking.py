@@ -140,6 +140,11 @@ class Shrinking:
         return self._micro.due_above(window), Policy(self.keys).limit(window)
 
     @property
+    def most(self) -> int:
+        """The most tokens that a summary may have."""
+        return Policy(self.keys).summary_most(self._replies.limits.window)
+
+    @property
     def waits(self) -> bool:
         """True if one is wanted that has not begun."""
         return self._wanted is not None

@@ -102,7 +102,8 @@ class Consent:
         sign = "" if weight.mark == "exact" else "~"
         after = found.after + weight.total - found.look.weight.total
         title = f"Compact from {sign}{weight.total:,} to about {after:,} tokens with this summary?"
-        answer = await ask(Question("", "review", title, "\n".join(body), editable=found.text))
+        most = self._around.policy().summary_most(self._around.window())
+        answer = await ask(Question("", "review", title, "\n".join(body), editable=found.text, most=most))
         if answer.verdict != "once":
             raise Skipped("declined", answer.note or "the summary was discarded at the review")
         text = (answer.edited or "").strip()

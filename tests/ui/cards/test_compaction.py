@@ -290,9 +290,23 @@ async def test_the_summary_is_written_anew_and_put_in_force(tmp_path: Path) -> N
         await made.type(" and more")
         await made.press("enter")
         await made.until(lambda: "as edited by you" in made.text, "the summary")
+        assert "are meant at most" not in made.text
         await made.press("a")
         await made.until(lambda: made.session.performed != [], "what was asked")
         assert made.session.performed == [("summary", SUMMARY.rstrip("\n") + " and more")]
+
+
+async def test_of_a_summary_written_too_long_it_is_said_before_it_is_put_in_force(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        made.session.shrinking.most = 60
+        await compacted(made)
+        await made.pilot.click(offset=_place(made, "[e] edit the summary"))
+        await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line")
+        card = made.chat.dock.card
+        assert isinstance(card, ReviewCard)
+        card.rewrite(SUMMARY + " and much more" * 20)
+        await made.press("enter")
+        await made.until(lambda: "60 are meant at most; it is summarised again" in made.text, "the summary")
 
 
 async def test_the_summary_is_written_in_the_person_s_own_editor(

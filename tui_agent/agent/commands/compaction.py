@@ -9,7 +9,6 @@ from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.compaction.editing import edit
 from tui_agent.compaction.handover import summary_of
 from tui_agent.compaction.making import Wanted, newest_summary
-from tui_agent.compaction.policy import Policy
 from tui_agent.events import Rotated
 
 if TYPE_CHECKING:
@@ -71,9 +70,8 @@ async def summary(session: Session, *text: str) -> Outcome:
         raise CommandError("there is no summary: nothing was compacted")
     words = " ".join(text).strip()
     if not words:
-        most = Policy(session.shrinking.keys).summary_most(session.window)
         said = summary_of(found.text)
-        return Outcome(said, {"record": found.id, "text": said, "most": most})
+        return Outcome(said, {"record": found.id, "text": said, "most": session.shrinking.most})
     if session.read_only:
         raise CommandError(session.read_only)
     async with session.between_turns():

@@ -54,13 +54,22 @@ class ReviewCard(Card):
     def facts(self) -> Sequence[Content]:
         parts: list[Content] = []
         if self._edited is not None:
-            parts.append(Content.styled("as edited by you", "$text-warning"))
+            parts.append(Content.styled(f"as edited by you{self._too_long()}", "$text-warning"))
         if self.unread:
             parts.append(Content.styled(f"{self.unread:,} more lines below: Space or Down", "$text-muted"))
         for line in filter(None, self.question.body.split("\n")):
             style = "bold $text-error" if line.startswith(_DOUBTFUL) else "$text-muted"
             parts.append(Content.styled(literal.one_line(line, 200), style))
         return sorted(parts, key=lambda part: not part.plain.startswith(_DOUBTFUL))
+
+    def _too_long(self) -> str:
+        """What is to be said of what was written, if it is longer than it should be."""
+        from tui_agent.messages.tokens import Estimator  # not needed before something was written
+
+        count, most = Estimator("").count(self._text), self.question.most
+        if not most or count <= most:
+            return ""
+        return f": about {count:,} tokens, {most:,} are meant at most; it is summarised again when room is needed"
 
     def choices(self) -> Sequence[Choice]:
         return [Choice("a", "accept"), Choice("e", "edit"), Choice(_DISCARD, "discard")]

@@ -285,7 +285,8 @@ class Results:
                 return
             text = str(outcome.data.get("text") or outcome.text)
         body = "in the place of the summary that is in force; undo brings that back"
-        question = Question(_SUMMARY, "review", "the summary, as you want it", body, editable=text)
+        most = screen.session.shrinking.most if screen.session is not None else 0
+        question = Question(_SUMMARY, "review", "the summary, as you want it", body, editable=text, most=most)
 
         def done(answer: Answer) -> None:
             if answer.verdict == "once" and answer.edited is not None:
