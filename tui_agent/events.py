@@ -422,8 +422,8 @@ class CompactionCompleted(Event, frozen=True):
     dollars is None where no price is set. `input` (all of it), `output` and `cache_read` are the exact figures of the
     requests it took, 0 where there were none. `summary` is the record of the summary and `text` its words; `replaced`
     counts the messages that went, `kept` says in words what stands word for word, `doubts` where the summary
-    contradicts the log. `lost` counts marks and elisions whose record is gone. `mark` is how sure `before` is; `after` is
-    an estimate.
+    contradicts the log. `lost` counts marks and elisions whose record is gone. `mark` is how sure `before` is; `after`
+    is an estimate in the same measure.
     """
 
     trigger: Trigger
