@@ -164,6 +164,23 @@ async def test_going_back_from_the_edit_keeps_what_was_written_and_decides_nothi
         assert now(made.session)["commit.style"][2] == f"{TEXT} Always."
 
 
+async def test_a_text_that_is_written_anew_outlives_a_rewrite_and_goes_when_it_is_decided_elsewhere(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as made:
+        event = proposal(made.session)
+        await proposed(made, event)
+        await made.pilot.click(offset=_place(made, "[e] edit"))
+        await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line")
+        made.session.emit(said.Rotated("compaction", "context_1.jsonl", len(made.session.context.records)))
+        await made.until(lambda: ASKED in made.text, "the proposal")
+        assert made.chat.dock.card is not None and made.chat.dock.card.writes
+        await made.session.perform("reject", event.id)
+        await made.until(lambda: made.chat.dock.card is None, "the card is gone")
+        assert "not remembered  workspace  commit.style" in made.text
+        assert "to answer" not in made.lines[0]
+
+
 async def test_s_changes_where_it_counts(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         remembered(made.session, "Short ones.", key="commit.style")

@@ -107,7 +107,7 @@ class Remembering:
     def rotated(self) -> None:
         """The history was read anew, without the cards: those that wait are shown behind it."""
         self._folded = [line for line in self._folded if line.waits]
-        self._cards = {name: card for name, card in self._cards.items() if card.waits}
+        self._cards = {name: card for name, card in self._cards.items() if card.open}
         for entry in (*self._cards.values(), *self._folded):
             self._screen.transcript.put(entry)
         self._screen.tell_cards()
@@ -130,6 +130,7 @@ class Remembering:
         undone = label == _DECIDED["suspended"]
         remembered.settle(entry, label, () if undone else (remembered.UNDO,))
         self._tell(entry)
+        self._screen.work(self._screen.dock.settle(_EDITED + entry.of), "cards")
 
     def _leave_line(self, event: MemoryChanged) -> None:
         """One that is folded into a line was decided elsewhere."""
@@ -267,7 +268,7 @@ class Remembering:
         self._tell(entry)
 
         def done(answer: Answer) -> None:
-            entry.waits = True
+            entry.waits = entry.open
             entry.edited = answer.edited if answer.edited != entry.body else None
             self._tell(entry)
             self._back_to(entry)

@@ -29,6 +29,7 @@ ACCEPT, REJECT, EDIT, SCOPE, UNDO, LOOK = (
 """What can be done, each with its letter."""
 _LINES, _CHARACTERS = 8, 600
 """The most of a text that stands on a card which is not opened."""
+_ASKED = "remember?"
 _NAME = 60
 """Characters of a key."""
 _SHOWN = 3
@@ -51,6 +52,11 @@ class Proposal(Result, eq=False, kw_only=True):
     file: str = ""
     diff: str = ""
     edited: str | None = None
+
+    @property
+    def open(self) -> bool:
+        """True while nobody has decided, also while its text is written anew elsewhere."""
+        return self.label == _ASKED
 
     @property
     def wanted(self) -> str:
@@ -129,7 +135,7 @@ def proposed(event: MemoryProposed) -> Proposal:
 
 def tell(entry: Proposal) -> None:
     """Say anew what is proposed: it still waits."""
-    _name(entry, "remember?", (ACCEPT, REJECT, EDIT, SCOPE))
+    _name(entry, _ASKED, (ACCEPT, REJECT, EDIT, SCOPE))
 
 
 def settle(entry: Proposal, label: str, choices: Sequence[tuple[str, str]] = (UNDO,)) -> None:
