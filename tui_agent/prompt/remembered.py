@@ -7,6 +7,7 @@ newest such text is all that counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ BUDGET_BYTES = 16 * 1024
 _LEAST_BYTES = 1024
 _SHARE = 0.2
 """Bytes for each token of a small window, which is about a twentieth of it."""
+
+_REMINDER = re.compile(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
 
 _PROTOCOL = """\
 What you may remember
@@ -146,7 +149,8 @@ def _line(memory: Memory) -> str:
     )
     key = f"{memory.key}: " if memory.key else ""
     body = memory.body.replace("\n", "\n  ")
-    return f"- [{memory.scope}]{noted} {key}{body}"
+    # what is remembered must not look like the end of the reminder that tells it, or the beginning of another
+    return _REMINDER.sub("&lt;", f"- [{memory.scope}]{noted} {key}{body}")
 
 
 def _reminder(lines: Sequence[str]) -> str:
