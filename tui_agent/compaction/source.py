@@ -137,10 +137,10 @@ def _smaller(item: Item, weight: int, room: int, count: Count) -> Iterator[tuple
 
 
 def _parted(text: str, most: int, count: Count) -> Iterator[str]:
-    """The text in parts of at most about so many tokens, between lines; a line that has more stays one part."""
+    """The text in parts of at most about so many tokens: between lines, where one is too long for a part within it."""
     part: list[str] = []
     left = most
-    for line in text.splitlines():
+    for line in _short_lines(text, most, count):
         weight = count(line) + 1
         if part and weight > left:
             yield "\n".join(part)
@@ -149,6 +149,13 @@ def _parted(text: str, most: int, count: Count) -> Iterator[str]:
         left -= weight
     if part:
         yield "\n".join(part)
+
+
+def _short_lines(text: str, most: int, count: Count) -> Iterator[str]:
+    for line in text.splitlines():
+        parts = -(-count(line) * 10 // (most * 9)) or 1  # parts of a line weigh differently
+        size = -(-len(line) // parts) or 1
+        yield from (line[at : at + size] for at in range(0, len(line), size)) if parts > 1 else [line]
 
 
 def _weigh(item: Item, count: Count) -> int:
