@@ -164,6 +164,7 @@ async def test_a_new_memory_is_written(tmp_path: Path) -> None:
         await made.press("enter")
         await made.until(lambda: "saved: quotes" in made.text, "it is stored")
         assert now(made.session)["quotes"] == ("workspace", "accepted", "Double ones: everywhere.")
+        await made.until(lambda: sidebar.current is not None and sidebar.current.key == "quotes", "its row")
         assert "Double ones" in "".join(_rows(sidebar))
 
 

@@ -34,7 +34,7 @@ from tui_agent.ui.filter import Filter
 from tui_agent.ui.hosted import heard
 from tui_agent.ui.leaf import Leaf
 from tui_agent.ui.memory import doing, telling, tree
-from tui_agent.ui.memory.editor import Editor
+from tui_agent.ui.memory.editor import Draft, Editor
 from tui_agent.ui.rows import Cell, Column, Rows
 from tui_agent.ui.still import Covered, Down, Text
 
@@ -119,6 +119,8 @@ class Sidebar(Down):
         """The history of the memory that is open."""
         self._gone = ""
         """The memory that was just deleted: undo brings it back."""
+        self._saved: Draft | None = None
+        """What was just written."""
         self._width = 0
         self._drawn = False
         self._known = asyncio.Event()
@@ -199,14 +201,25 @@ class Sidebar(Down):
             self._open()
 
     def _list(self, *, anew: bool = False) -> None:
-        """Show what there is to show; `anew`: from the first memory on."""
+        """Show what there is to show; `anew`: from the first memory on. What was just written has the cursor."""
+        anew = anew or not self._items
         self._items = tree.rows(self._stock, self._status, self._filter.value, self._folded)
         wanted = self._filter.value.strip()
         self.rows.empty = f"No memory here says {wanted!r}." if wanted else _EMPTY[self._status]
         self.rows.show(self._cells, len(self._items), columns=self._columns())
-        if anew and self._items:
+        saved = [place for place, item in enumerate(self._items) if self._is_saved(item)]
+        if saved:
+            self._saved = None
+            self.rows.move(saved[0])
+        elif anew and self._items:
             self.rows.move(1)
         self.post_message(self.KeysChanged())
+
+    def _is_saved(self, item: tree.Heading | Memory) -> bool:
+        saved = self._saved
+        if saved is None or isinstance(item, tree.Heading):
+            return False
+        return (item.scope, item.key, item.body) == (saved.scope, saved.key, saved.body)
 
     def show_status(self, status: Status, *, look_for: str = "") -> None:
         """Show the memories of a state; those with these words, if there are any."""
@@ -481,6 +494,7 @@ class Sidebar(Down):
         commands = tuple(doing.stored(event.memory, event.draft))
         self.editor.close()
         self._written()
+        self._saved = event.draft
         if commands:
             self.post_message(self.Asked(commands, f"saved: {event.draft.key}", self._refused))
 
