@@ -64,8 +64,8 @@ class Stage:
         """Wait until the app has passed its keys on and the widgets have taken them."""
         passed = asyncio.Event()
         self.app.call_later(passed.set)
-        await passed.wait()
-        while self.app.pressing:
+        # one of them may have ended the app, which passes nothing on any more
+        while self.app.is_running and (not passed.is_set() or self.app.pressing):
             await self.pilot.pause(0)
         await self.pilot.pause(0)
 
