@@ -1,6 +1,8 @@
-"""What makes a reader of markers read the same text again and again, if it is not careful."""
+"""Reading markers, and texts that make a careless reader read the same again and again."""
 
 from __future__ import annotations
+
+from tui_agent.memory.markers import Found, MarkerParser
 
 OPEN = '<memory scope="user" key="a">'
 
@@ -33,3 +35,10 @@ HOSTILE = {
 def repeated(text: str, length: int) -> str:
     """So many characters of a text that comes again and again."""
     return (text * (length // len(text) + 1))[:length]
+
+
+def read(*pieces: str) -> tuple[str, list[Found]]:
+    """What is visible of a text in pieces, and the markers in it."""
+    parser = MarkerParser()
+    fed = [*map(parser.feed, pieces), parser.finish()]
+    return "".join(each.visible for each in fed), [found for each in fed for found in each.found]
