@@ -259,6 +259,20 @@ async def test_undo_asks_what_becomes_of_what_was_said_since(
         assert made.session.performed == asked
 
 
+async def test_the_question_goes_when_another_change_of_history_comes_first(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await compacted(made)
+        _later(made.session)
+        await made.press("ctrl+x", "u")
+        await made.until(lambda: made.chat.dock.card is not None, "the question")
+        made.session.emit(said.Rotated("revert", "context_4.jsonl", 9))
+        await made.until(lambda: made.chat.dock.card is None, "it is withdrawn")
+        await made.press("down", "enter")
+        await made.settle()
+        assert made.session.performed == []
+        assert made.app.focused is made.chat.composer
+
+
 async def test_undo_of_a_compaction_that_was_made_again_asks_too(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         rewritten(made.session)

@@ -89,6 +89,7 @@ class Results:
 
     def rotated(self, event: said.Rotated) -> None:
         """The history was read anew after a rewrite."""
+        self._screen.work(self._screen.withdraw(_UNDO), "cards")
         made = self._made
         if made is not None and event.op in _COMPACTIONS and event.backup == made.of:
             self._screen.transcript.put(made)

@@ -242,6 +242,11 @@ class ChatScreen(Writing, Keyed):
                 break
             await self.dock.next()
 
+    async def withdraw(self, question: str) -> None:
+        """Ask no more what a person's own command needed to know: what it was about is gone."""
+        if self._own.pop(question, None) is not None:
+            await self.dock.settle(question)
+
     def on_dock_chosen(self, event: Dock.Chosen) -> None:
         event.stop()
         if event.question.id == _OPENING and event.answer.note not in event.question.choices:
