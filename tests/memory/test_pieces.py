@@ -39,6 +39,7 @@ def split(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> tuple[str, list[str
 
 
 @examples(200)
+@pytest.mark.timeout(900)
 @given(split(SOUP))
 def test_any_pieces_show_and_find_the_same(given: tuple[str, list[str]]) -> None:
     text, pieces = given
@@ -122,6 +123,7 @@ def parts(draw: st.DrawFn) -> Part:
 
 
 @examples(200)
+@pytest.mark.timeout(900)
 @given(st.lists(parts(), max_size=8), st.data())
 def test_no_character_of_a_marker_is_ever_visible(drawn: list[Part], data: st.DataObject) -> None:
     raw = "".join(text for text, _, _ in drawn)
