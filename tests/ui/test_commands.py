@@ -13,7 +13,9 @@ from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
 from tui_agent.agent.commands import compaction as of_compaction
 from tui_agent.agent.commands import context as of_context
+from tui_agent.agent.commands import memory as of_memory
 from tui_agent.agent.commands import session as of_session
+from tui_agent.agent.commands import sharing as of_sharing
 from tui_agent.commands import Commands
 from tui_agent.ui import commands, help, remap
 from tui_agent.ui.bindings import ACTIONS
@@ -49,9 +51,10 @@ NAMED = (
         "mouse",
     ),
     *("quit", "find", "queue", "inspect", "run", "tour", "archive", "delete", "compact"),
+    *("memory", "remember", "forget", "accept", "reject", "share", "adopt"),
 )
 """What can be asked for by name."""
-NOT_YET = ("memory", "remember", "forget", "fork", "goal", "plan", "index", "mcp")
+NOT_YET = ("fork", "goal", "plan", "index", "mcp")
 """Names that are kept for what is not built: there is no such command."""
 ONLY_ON_THE_COMMAND_LINE = {
     "show": "in the program the chat shows it, and the records of the inspector",
@@ -68,6 +71,8 @@ def _session_commands() -> Commands:
     of_context.add_to(made)
     of_compaction.add_to(made)
     of_session.add_to(made)
+    of_memory.add_to(made)
+    of_sharing.add_to(made)
     return made
 
 
