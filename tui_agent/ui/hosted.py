@@ -100,8 +100,8 @@ class HostedApp(App[int]):
 
     @property
     def pressing(self) -> bool:
-        """True while something that was pressed is not dealt with."""
-        return self._order.busy
+        """True while something that was pressed is not dealt with; once the app ends nothing is any more."""
+        return self._order.busy and not self._exit
 
     # --- looks
 

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from textual import events
+from textual.screen import Screen
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -29,6 +30,11 @@ _ROUNDS = 3
 """How often a node is asked again whether it has sent itself something more."""
 
 Pressed = events.Key | events.Paste | events.MouseEvent
+
+
+def _has_more(node: MessagePump) -> bool:
+    """Has a node something to handle? It looks one message ahead, which is in its queue no more."""
+    return bool(node.message_queue_size) or node._pending_message is not None
 
 
 class Hold:
@@ -119,18 +125,25 @@ class Order:
         while not node.call_later(self._had, turn, node, rounds):
             if node is self._app:
                 return  # it ends
-            node, rounds = node._parent or self._app, _ROUNDS
+            node, rounds = self._above(node), _ROUNDS
+
+    def _above(self, node: MessagePump) -> MessagePump:
+        """The next node up that may have something to handle; a box whose queue is empty has not."""
+        above = node._parent or self._app
+        while not (above is self._app or isinstance(above, Screen) or _has_more(above)):
+            above = above._parent or self._app
+        return above
 
     async def _had(self, turn: Pressed, node: MessagePump, rounds: int) -> None:
         """A node has handled what was sent to it before it was asked."""
         if turn is not self._turn:
             return
-        if rounds and node.message_queue_size:
+        if rounds and _has_more(node):
             self._ask(turn, node, rounds - 1)
         elif node is self._app:
             await self._next(turn)
         else:
-            self._ask(turn, node._parent or self._app, _ROUNDS)
+            self._ask(turn, self._above(node), _ROUNDS)
 
     async def _next(self, turn: Pressed | None) -> None:
         """The event is dealt with, or takes too long: the next one has its turn."""
