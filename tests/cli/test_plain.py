@@ -103,6 +103,21 @@ def test_what_is_typed_before_a_question_is_there_does_not_answer_it(server: Ser
         assert not (shop / "made").exists()
 
 
+def test_a_proposal_is_answered_by_its_number_and_stands_in_nobody_s_way(plain: Terminal) -> None:
+    text = say(plain, "remember that I use tabs", b"remember it? 1 to 5, or write on: ")
+    assert "memory: remember for you, everywhere? i-use-tabs" in text and "| I use tabs" in text
+    assert "1 remember it" in text and "5 later" in text
+    read_question(plain)
+    text = say(plain, "read a.txt", b"done:", READY)
+    assert "left for later" in text and "tool read_file: ok" in text
+    text = say(plain, "/memory", READY)
+    assert "[user] (proposed) i-use-tabs: I use tabs" in text
+    text = say(plain, "remember that I never push", b"remember it? 1 to 5, or write on: ")
+    read_question(plain)
+    text = say(plain, "1", b"remembered: ", READY)
+    assert "[user] i-never-push: I never push" in text
+
+
 def test_a_rule_is_shown_before_it_is_written(plain: Terminal, shop: Path) -> None:
     say(plain, "run touch one", b"answer, 1 to ")
     read_question(plain)
