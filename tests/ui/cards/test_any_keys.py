@@ -85,6 +85,8 @@ class Book:
     pressed: dict[str, str] = field(default_factory=dict)
     """Question -> the letters, keys and clicks that counted on its card."""
     seen: int = 0
+    swallowed: list[str] = field(default_factory=list)
+    """What cards said that they had not taken."""
 
     def look(self) -> None:
         """Note which card is at the front, and check the answers that came."""
@@ -107,23 +109,27 @@ class Book:
         if card is not None and self.clock.now - self.since >= ARMING - 1e-6:
             self.pressed[card.question.id] = self.pressed.get(card.question.id, "") + sign
 
-    def texts(self, *, swallowed: bool = True) -> str:
+    def texts(self) -> str:
         """Everywhere that something typed may have gone."""
         made = self.made
         card = made.chat.dock.card
         parts = [made.chat.composer.text, *(text for text, _ in made.session.submitted)]
         parts += [answer.note + answer.rule + (answer.edited or "") for _, answer in made.session.answers]
         if card is not None:
-            parts += [*card.unsaid.values(), card._early if swallowed else "", card._gate.letter]
+            parts += [card.words, *card._left.values()]
             parts += [getattr(card, "_edited", None) or "", *(key.character or "" for key in card.late)]
-        return "\n".join(parts)
+        parts += [text for words in made.chat.dock._unsaid.values() for text in words.values()]
+        return "\n".join([*parts, *self.swallowed])
 
 
 async def _burst(book: Book, keys: tuple[str, ...]) -> None:
     """Keys that are not waited for, and cards that come and go meanwhile."""
     made = book.made
-    before = Counter(book.texts(swallowed=False))
-    typed = Counter(key for key in keys if len(key) == 1)
+    before = Counter(book.texts())
+    # who goes to another card takes back the letter that has not acted
+    typed = Counter(
+        key for key, then in zip(keys, (*keys[1:], ""), strict=True) if len(key) == 1 and then != _NEXT
+    )
     for key in keys:
         card = made.chat.dock.card
         if key == _COMES:
@@ -185,10 +191,22 @@ async def _step(book: Book, what: str, argument: Any) -> None:
             )
 
 
-async def _play(place: Path, clock: Clock, steps: list[tuple[str, Any, float]]) -> None:
+_TOO_EARLY = Card._too_early
+
+
+def _swallow(book: Book, card: Card, text: str, *how: str) -> None:
+    _TOO_EARLY(card, text, *how)
+    assert not text.strip() or "not taken" in card._hint, "nothing says that it was not taken"
+    book.swallowed.append(text)
+
+
+async def _play(
+    place: Path, clock: Clock, steps: list[tuple[str, Any, float]], patch: pytest.MonkeyPatch
+) -> None:
     async with stage(place) as made:
         made.session.begin()
         book = Book(made, clock)
+        patch.setattr(Card, "_too_early", lambda card, text, *how: _swallow(book, card, text, *how))
         for what, argument, wait in steps:
             await _step(book, what, argument)
             book.look()
@@ -215,7 +233,8 @@ def _play_all(place: Path, clock: Clock, plays: list[tuple[Any, ...]]) -> None:
     # a folder for each play: the draft that one leaves is offered again in its folder
     with tempfile.TemporaryDirectory(dir=place) as fresh:
         try:
-            asyncio.run(_play(Path(fresh), clock, steps))
+            with pytest.MonkeyPatch.context() as patch:
+                asyncio.run(_play(Path(fresh), clock, steps, patch))
         except AssertionError as error:
             error.add_note(f"the play: {steps!r}")
             _KEPT.parent.mkdir(exist_ok=True)
