@@ -323,6 +323,10 @@ async def test_of_a_turn_that_was_undone_no_card_is_left(tmp_path: Path) -> None
         made.session.emit(said.MemoryChanged(event.id, "suspended", "workspace", "commit.style"))
         await made.until(lambda: "to answer" not in made.lines[0], "the count")
         assert "[a]" not in made.text
+        made.session.emit(said.Rotated("redo", "context_1.jsonl", len(made.session.context.records)))
+        made.session.memories.store.resume(made.session.id, [event.record])
+        made.session.emit(said.MemoryChanged(event.id, "resumed", "workspace", "commit.style"))
+        await made.until(lambda: ASKED in made.text and "1 to answer" in made.lines[0], "it is asked again")
 
 
 @pytest.mark.parametrize("name", ["markup", "csi clear", "osc 52", "bidi override", "c0 all", "prompt tags"])
@@ -331,7 +335,8 @@ async def test_hostile_texts_are_shown_literally(name: str, tmp_path: Path) -> N
     event = said.MemoryProposed("m1", "user", text[:60], text[:300], text[:100], "r1", (text[:80],))
     async with stage(tmp_path, size=(120, 50)) as made:
         await proposed(made, event)
-        await made.until(lambda: "1 to answer" in made.lines[0], "the card")
+        await made.until(lambda: "[e] edit" in made.text, "the card")
+        assert "1 to answer" in made.lines[0]
         assert not [found for line in made.lines for found in acts(line)]
         await made.pilot.click(offset=_place(made, "[e] edit"))
         await made.until(lambda: made.chat.dock.card is not None, "the card")

@@ -157,6 +157,9 @@ class Remembering:
             await self._read(entry, memory)
         elif memory is not None and event.what == "accepted" and memory.scope == "session":
             self._tell_of_session(memory)
+        elif memory is not None and memory.status == "proposed" and memory.source_session == session.id:
+            # it is back with its turn, or somebody has taken a decision back
+            self._propose(await asyncio.to_thread(session.memories.proposal, memory))
 
     async def _read(self, entry: Proposal, memory: Memory) -> None:
         entry.scope, entry.key, entry.body = memory.scope, memory.key, memory.body
