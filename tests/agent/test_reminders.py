@@ -74,6 +74,24 @@ async def test_memories_stand_in_the_prompt_and_changes_follow_the_words(
         assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
 
 
+async def test_words_delivered_in_the_middle_of_a_turn_bring_what_is_new(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server, allow=["bash"]) as run:
+
+        async def meanwhile(body: dict[str, Any]) -> Reply:
+            store().add("user", "indent", "Uses tabs.")
+            await run.session.submit("and this")
+            return Reply.tools(("bash", {"command": "echo hello"}))
+
+        server.script(meanwhile)
+        await run.say("go")
+        result, words, told = server.requests[-1]["messages"][-1]["content"]
+        assert (result["type"], words["text"]) == ("tool_result", "and this")
+        assert "Uses tabs." in told["text"]
+        assert all(extends(*pair) for pair in pairwise(server.requests))
+
+
 async def test_another_session_is_told_at_its_next_turn(tmp_path: Path, server: ScriptedServer) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
