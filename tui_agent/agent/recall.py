@@ -132,13 +132,8 @@ class Recall:
         """What the model is told, the newest first: without what a file tells it, but for what was listed before."""
         found = self.store.told(self.workspace, self.session).memories if self._any() else ()
         known = {entry.get("id") for entry in listed}
-        return [memory for memory in found if memory.id in known or not self._stands_in_file(memory)]
-
-    def _stands_in_file(self, memory: Memory) -> bool:
-        try:
-            return self.files.says(memory)
-        except StoreError:
-            return False
+        left = {memory.id for memory in self.files.left(found)}
+        return [memory for memory in found if memory.id in known | left]
 
     def snapshot(self) -> Listed:
         """What the system prompt says of memories; of those that cannot be read nothing, which is told."""

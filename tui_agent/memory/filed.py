@@ -6,7 +6,7 @@ heading in the section of the file that is kept by this program (see `section`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,15 +42,30 @@ class Files(Struct, frozen=True):
         path = places.get((memory.scope, file.strip()))
         return Topic(path, name.strip()) if path is not None and colon and name.strip() else None
 
-    def says(self, memory: Memory) -> bool:
-        """True if a file says what is remembered, as a topic of it or because it was shared with a team.
+    def left(self, memories: Iterable[Memory]) -> Sequence[Memory]:
+        """Those that no file says, as a topic of it or because they were shared with a team.
 
-        Raises:
-            StoreError: as `read`.
+        A file that cannot be read says nothing.
         """
-        if (topic := self.topic(memory)) is not None:
-            return read(topic) is not None
-        return memory.scope == "workspace" and read(Topic(self.root / NAME, memory.key)) == memory.body
+        sections: dict[Path, dict[str, str]] = {}
+        found = []
+        for memory in memories:
+            topic = self.topic(memory)
+            if topic is None and memory.scope == "workspace":
+                topic = Topic(self.root / NAME, memory.key)
+            if topic is not None and topic.path not in sections:
+                sections[topic.path] = _section(topic.path)
+            said = sections[topic.path].get(topic.name) if topic is not None else None
+            if said is None or (said != memory.body and self.topic(memory) is None):
+                found.append(memory)
+        return found
+
+
+def _section(path: Path) -> dict[str, str]:
+    try:
+        return {entry.key: entry.body for entry in read_section(path)}
+    except StoreError:
+        return {}
 
 
 def take_in(store: MemoryStore, files: Files, memory: Memory, *, replaced: bool = False) -> Memory:
