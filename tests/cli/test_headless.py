@@ -208,7 +208,7 @@ def test_an_answer_cut_short_says_so(server: Served, run: Inside) -> None:
     assert "max_tokens" in said.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_while_the_model_answers_leaves_a_sound_session(
     server: Served, run: Inside, shop: Path, number: signal.Signals
 ) -> None:
