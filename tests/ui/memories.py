@@ -69,3 +69,4 @@ async def proposed(made: Stage, *events: said.MemoryProposed) -> None:
     shown = {event.id for event in events}
     cards = made.chat.results.remembering
     await made.until(lambda: shown <= cards.known, "the cards")
+    await made.until(lambda: "remember" in made.text or "refused before" in made.text, "the cards")

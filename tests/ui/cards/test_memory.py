@@ -20,9 +20,11 @@ ASKED = "remember?  workspace  commit.style"
 TEXT = "Conventional Commits with a scope."
 
 
-def _place(made: Stage, words: str) -> tuple[int, int]:
+async def _click(made: Stage, words: str) -> None:
+    """Click on words once they are shown."""
+    await made.until(lambda: words in made.text, words)
     row = next(number for number, line in enumerate(made.lines) if words in line)
-    return made.lines[row].index(words) + 1, row
+    await made.pilot.click(offset=(made.lines[row].index(words) + 1, row))
 
 
 async def _go_there(made: Stage) -> None:
@@ -61,7 +63,7 @@ async def test_its_letters_act_where_a_person_went_to_it(
     async with stage(tmp_path) as made:
         await proposed(made, proposal(made.session))
         if way == "click":
-            await made.pilot.click(offset=_place(made, f"[{letter}]"))
+            await _click(made, f"[{letter}]")
         else:
             await made.press(*way.split())
             await made.until(lambda: made.chat.transcript.result is not None, "the keys")
@@ -88,7 +90,7 @@ async def test_a_letter_followed_by_another_is_words(tmp_path: Path) -> None:
 async def test_nothing_counts_in_the_half_second_in_which_nobody_can_have_read_it(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await proposed(made, proposal(made.session))
-        await made.pilot.click(offset=_place(made, "[a] accept"))
+        await _click(made, "[a] accept")
         await made.press("tab")
         await made.until(lambda: made.chat.transcript.result is not None, "the keys")
         await made.press("a", "r")
@@ -149,7 +151,7 @@ async def test_going_back_from_the_edit_keeps_what_was_written_and_decides_nothi
 ) -> None:
     async with stage(tmp_path) as made:
         await proposed(made, proposal(made.session))
-        await made.pilot.click(offset=_place(made, "[e] edit"))
+        await _click(made, "[e] edit")
         await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line")
         await made.type(" Always.")
         await made.press("enter")
@@ -170,7 +172,7 @@ async def test_a_text_that_is_written_anew_outlives_a_rewrite_and_goes_when_it_i
     async with stage(tmp_path) as made:
         event = proposal(made.session)
         await proposed(made, event)
-        await made.pilot.click(offset=_place(made, "[e] edit"))
+        await _click(made, "[e] edit")
         await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line")
         made.session.emit(said.Rotated("compaction", "context_1.jsonl", len(made.session.context.records)))
         await made.until(lambda: ASKED in made.text, "the proposal")
@@ -207,11 +209,11 @@ async def test_a_replacement_is_shown_as_what_changes(tmp_path: Path) -> None:
 async def test_undo_on_the_line_asks_again(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await proposed(made, proposal(made.session))
-        await made.pilot.click(offset=_place(made, "[r] reject"))
+        await _click(made, "[r] reject")
         await made.until(lambda: "not remembered" in made.text, "the line")
-        await made.pilot.click(offset=_place(made, "not remembered"))
+        await _click(made, "not remembered")
         await made.until(lambda: "[u] undo" in made.text, "what can be done")
-        await made.pilot.click(offset=_place(made, "[u] undo"))
+        await _click(made, "[u] undo")
         await made.until(lambda: ASKED in made.text, "the question")
         assert now(made.session)["commit.style"][1] == "proposed" and "1 to answer" in made.lines[0]
 
@@ -219,15 +221,15 @@ async def test_undo_on_the_line_asks_again(tmp_path: Path) -> None:
 async def test_what_was_refused_before_is_a_line_and_no_question(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         await proposed(made, proposal(made.session))
-        await made.pilot.click(offset=_place(made, "[r] reject"))
+        await _click(made, "[r] reject")
         await made.until(lambda: "not remembered" in made.text, "the line")
         await proposed(made, proposal(made.session))
         await made.until(lambda: "refused before" in made.text, "the other line")
         assert "refused before  workspace  commit.style" in made.text
         assert "to answer" not in made.lines[0]
-        await made.pilot.click(offset=_place(made, "refused before"))
+        await _click(made, "refused before")
         await made.until(lambda: "[a] accept" in made.text, "what can be done")
-        await made.pilot.click(offset=_place(made, "[a] accept"))
+        await _click(made, "[a] accept")
         await made.until(lambda: now(made.session)["commit.style"][1] == "accepted", "a change of mind")
 
 
@@ -255,9 +257,9 @@ async def test_a_turn_gets_a_handful_of_cards_and_the_rest_is_one_line(tmp_path:
         assert made.text.count("[a] accept") == HANDFUL
         assert "3 more, 1 that only tells how the work stands" in made.text
         assert "All tests passed" not in made.text
-        await made.pilot.click(offset=_place(made, "3 more, 1 that"))
+        await _click(made, "3 more, 1 that")
         await made.until(lambda: "status:  workspace  status  All tests passed." in made.text, "all of them")
-        await made.pilot.click(offset=_place(made, "[r] reject all"))
+        await _click(made, "[r] reject all")
         await made.until(lambda: f"{HANDFUL} to answer" in made.lines[0], "the count")
         states = {key: status for key, (_, status, _) in now(made.session).items()}
         assert [states[f"key.{n}"] for n in range(HANDFUL + 3)] == ["proposed"] * HANDFUL + ["rejected"] * 3
@@ -338,7 +340,7 @@ async def test_hostile_texts_are_shown_literally(name: str, tmp_path: Path) -> N
         await made.until(lambda: "[e] edit" in made.text, "the card")
         assert "1 to answer" in made.lines[0]
         assert not [found for line in made.lines for found in acts(line)]
-        await made.pilot.click(offset=_place(made, "[e] edit"))
+        await _click(made, "[e] edit")
         await made.until(lambda: made.chat.dock.card is not None, "the card")
         assert not [found for line in made.lines for found in acts(line)]
 
