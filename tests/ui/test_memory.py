@@ -134,7 +134,7 @@ async def test_it_goes_to_the_message_that_proposed_it(tmp_path: Path) -> None:
         proposal(session, record=first.id)
 
     async with stage(tmp_path, prepare=fill) as made:
-        sidebar = await _opened(made, "right")
+        sidebar = await _opened(made)
         await _on(made, sidebar, "commit.style")
         await made.press("m")
         await made.until(lambda: made.chat.sidebar is None, "it makes room")
@@ -148,7 +148,7 @@ async def test_a_message_of_another_session_is_named(tmp_path: Path) -> None:
         proposal(session, source="01OTHER")
 
     async with stage(tmp_path, prepare=fill) as made:
-        sidebar = await _opened(made, "right")
+        sidebar = await _opened(made)
         await _on(made, sidebar, "commit.style")
         await made.press("m")
         await made.until(lambda: "/resume 01OTHER" in made.text, "the way")
@@ -242,8 +242,8 @@ async def test_the_inbox_decides_and_accepts_together_only_what_nothing_from_out
 async def test_what_is_decided_in_the_chat_is_seen_in_the_sidebar(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         await proposed(made, proposal(made.session))
-        sidebar = await _opened(made, "right")
-        assert "commit.style" in "".join(_rows(sidebar))
+        sidebar = await _opened(made)
+        assert "commit.style" in "".join(_rows(sidebar)), "nothing is kept yet: it begins with the inbox"
         await made.press("a")
         await made.until(lambda: "remembered  workspace  commit.style" in made.text, "the line in the chat")
         await made.press("left")

@@ -195,6 +195,8 @@ class Sidebar(Down):
             self._known.set()
         if self._stock is known:
             return
+        if not known.memories and self._status == "accepted" and not self._stock.count("accepted"):
+            self._status = "proposed" if self._stock.count("proposed") else "accepted"
         self._list(anew=not known.memories)
         self._show_names()
         if self._detail.display:
