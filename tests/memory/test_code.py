@@ -150,6 +150,7 @@ CASES = {
     "`a` < `b` <": "text text",
     "`a``b < `": "code",
     "```\r\n<\r\n```\r\n<": "code text",
+    "a\r```\r<\r\r```\r<": "code text",
     "```\n<": "code",
     "    <": "text",
     "```\n```<": "code",
