@@ -210,6 +210,12 @@ def catalog() -> Catalog:
     return Catalog(follow=lives.follow)
 
 
+async def follow_history(context: Context, emit: Emit) -> None:
+    """Let memories follow a history that was rewritten without a session."""
+    folder = SessionFolder(context.path.parent)
+    await _recall(Path(folder.meta.workspace), folder, context, lambda: 0, emit).follow()
+
+
 async def open_log(path: Path) -> Context:
     """Any log, to be looked at: no lease is taken and nothing is written.
 

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from tests.cli.command import Inside, command, conversation, environment, session, write
+from tests.memory.made import proposed
 from tests.support.hostile import TEXTS, acts
 from tests.support.served import Served
 from tests.support.server import Reply
 from tests.support.validity import check
+from tui_agent import paths
 from tui_agent.context.lease import Lease
+from tui_agent.memory.store import MemoryStore
 
 KIMI: list[dict[str, Any]] = [
     {"role": "_system_prompt", "content": "You help."},
@@ -90,6 +93,21 @@ def test_checkpoints_with_their_words(run: Inside, shop: Path) -> None:
     assert "second words" in run("context", "checkpoints").out
     write(session(shop).context_path, [{"role": "user", "content": "x"}])
     assert "no checkpoints" in run("context", "checkpoints").out
+
+
+def test_what_an_answer_proposed_follows_its_turn(run: Inside, shop: Path) -> None:
+    made = session(shop, "first words", "second words")
+    store = MemoryStore(paths.memory_db())
+    for key in ("U0", "A1"):
+        store.propose(proposed(key, record=key, source_session=made.id))
+
+    def statuses() -> dict[str, str]:
+        return {memory.key: memory.status for memory in store.list()}
+
+    run("context", "revert", "1")
+    assert statuses() == {"U0": "proposed", "A1": "suspended"}
+    run("context", "undo")
+    assert statuses() == {"U0": "proposed", "A1": "proposed"}
 
 
 def test_revert_undo_redo_restore_and_clear(run: Inside, shop: Path) -> None:

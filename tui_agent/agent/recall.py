@@ -208,7 +208,7 @@ class Recall:
                 at = str(before.record(record).body.get("at", ""))
             except ValueError:
                 continue
-            if record > compacted and at > cleared:
+            if record > compacted and (not cleared or at > cleared):
                 undone.append(record)
         return undone
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_agent import paths
 from tui_agent.cli.describe import repairs_of
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json, tokens
@@ -166,6 +167,8 @@ async def _change(options: argparse.Namespace, target: Target) -> int:
         except ValueError as error:
             raise Failed(str(error)) from error
         await context.sync()
+        if options.action in _TRAVELS and target.ours and paths.memory_db().exists():
+            await _follow(context)
     finally:
         await context.close()
     if options.json:
@@ -173,6 +176,18 @@ async def _change(options: argparse.Namespace, target: Target) -> int:
     else:
         say(text)
     return 0
+
+
+async def _follow(context: Context) -> None:
+    """Set aside what answers had proposed that are undone now, and bring back what those did that are there again."""
+    from tui_agent.events import Event, Notice
+    from tui_agent.wiring import follow_history  # the engine is not needed where nothing is remembered
+
+    def told(event: Event) -> None:
+        if isinstance(event, Notice):
+            complain(event.text)
+
+    await follow_history(context, told)
 
 
 def _refuse_foreign(context: Context, target: Target) -> None:
@@ -360,3 +375,5 @@ _CHANGES: dict[str, Callable[[Context, str], Awaitable[View]]] = {
     "drop": _drop,
     "unelide": _unelide,
 }
+_TRAVELS = ("revert", "restore", "undo", "redo")
+"""Those that undo turns, or bring them back."""
