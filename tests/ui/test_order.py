@@ -132,6 +132,19 @@ async def test_a_letter_that_waits_on_a_card_that_is_withdrawn_is_written(
         assert made.session.answers == [] and made.app.focused is made.chat.composer
 
 
+async def test_what_is_typed_after_a_click_on_the_card_goes_on_in_the_reply_line(
+    clock: Clock, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as made:
+        card = await _card(made, clock)
+        await clock.type(made, "use it")
+        row = next(number for number, line in enumerate(made.lines) if "$ " in line)
+        await made.pilot.click(offset=(6, row))
+        await clock.press(made, "y")
+        await clock.advance(made, 2)
+        assert card.words == "use ity" and made.session.answers == []
+
+
 async def test_a_letter_is_taken_back_with_backspace(clock: Clock, tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         card = await _card(made, clock)

@@ -239,6 +239,8 @@ class Card(Vertical, can_focus=True):
                 self._title()
 
     def on_focus(self) -> None:
+        if self.writes:
+            self.screen.set_focus(self._line)  # a click on the card: words that were begun go on
         self._title()
 
     def on_blur(self) -> None:
