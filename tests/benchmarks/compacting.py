@@ -4,9 +4,9 @@
 model, in a process of its own, talks at 200 tokens a second and reads three files at a time: old results are shortened,
 time after time. Then it reads so much at once that a summary is due. That is asked for, streamed and put in force, and
 all the while letters are typed into the prompt. How long each took from when it was due to when its bytes came is told
-by what went on meanwhile, with its bound and whether it is met; and how long the loop's thread was at work at once,
-which other programs do not change. `--fast` makes one round instead of three; `--rounds N` chooses. The exit code is 1
-if a figure is not met.
+by what went on meanwhile, with its bound and whether it is met; `alone` is from the press on, without time in which
+other programs had the processors. Then comes how long the loop's thread was at work at once, which they do not change.
+`--fast` makes one round instead of three; `--rounds N` chooses. The exit code is 1 if a figure is not met.
 
     quiet      before anything is asked
     turn       answers stream and files are read, and nothing is made smaller: what the rest is to be seen against
@@ -24,6 +24,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -83,10 +84,12 @@ _SECTIONS = (
 
 
 class Key(NamedTuple):
-    """A letter: when it was due and when it showed, by the clock of the events."""
+    """A letter: when it was due and when it showed, by the clock of the events. `alone` are the seconds since it was
+    pressed, without those in which the thread of the program's loop or this one was ready and had no processor."""
 
     due: float
     shown: float
+    alone: float
 
 
 class Model:
@@ -147,7 +150,8 @@ class Typist:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._due = time.time()
+        self._threads = (program.process.pid, threading.get_native_id())
+        self._due = 0.0
         self.keys: list[Key] = []
 
     def type_until(self, done: Callable[[], bool]) -> None:
@@ -158,11 +162,19 @@ class Typist:
             self._type(LETTERS[len(self.keys) % len(LETTERS)])
             self._due += PERIOD_S
 
+    def _wait(self) -> float:
+        """The seconds so far in which one of the threads was ready and did not run."""
+        told = (Path(f"/proc/{thread}/schedstat").read_text() for thread in self._threads)
+        return sum(int(line.split()[1]) for line in told) / 1e9
+
     def _type(self, letter: str) -> None:
         program, since = self._program, len(self._program.shown)
+        waited, pressed = self._wait(), time.time()
         program.press(letter)
         program.until(lambda: letter.encode() in program.shown[since:])
-        self.keys.append(Key(self._due, time.time()))
+        shown = time.time()
+        alone = max(0.0, shown - pressed - (self._wait() - waited))
+        self.keys.append(Key(self._due, shown, alone))
         if letter == LETTERS[-1]:
             program.press(EMPTY_LINE)
             program.read_for(PERIOD_S / 2)
@@ -170,14 +182,17 @@ class Typist:
 
 @dataclass
 class Found:
-    """Milliseconds: of the keys by phase, and of the loop's thread at work at once by part of a round."""
+    """The keys by phase, and the milliseconds of the loop's thread at work at once by part of a round."""
 
-    keys: dict[str, list[float]] = field(default_factory=lambda: {phase: [] for phase in PHASES})
+    keys: dict[str, list[Key]] = field(default_factory=lambda: {phase: [] for phase in PHASES})
     own: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in ENDS})
 
     def rows(self) -> Iterator[Row]:
-        for phase, times in self.keys.items():
-            note = f"p50 {percentile(times, 0.5):.1f} ms, most {max(times):.1f} ms of {len(times)} keys"
+        for phase, keys in self.keys.items():
+            times = [1000 * (key.shown - key.due) for key in keys]
+            alone = [1000 * key.alone for key in keys]
+            note = f"p50 {percentile(times, 0.5):.1f} ms, most {max(times):.1f} ms of {len(times)} keys; alone p99 "
+            note += f"{percentile(alone, 0.99):.1f} ms, p50 {percentile(alone, 0.5):.1f} ms"
             yield Row(f"a key shows, {phase}: p99", percentile(times, 0.99), BOUND_MS, " ms", note)
         for part, times in self.own.items():
             note = f"most {max(times):.1f} ms"
@@ -198,7 +213,7 @@ def rounds(folder: Path, count: int) -> Found:
         keys, asked = _typed(folder, session, found.own)
         events = _events(session)
         for key in keys:
-            found.keys[_phase(key, asked, events)].append(1000 * (key.shown - key.due))
+            found.keys[_phase(key, asked, events)].append(key)
     return found
 
 
