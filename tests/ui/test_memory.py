@@ -16,6 +16,13 @@ from tui_agent.ui.memory.sidebar import Sidebar
 pytestmark = pytest.mark.usefixtures("quick")
 
 
+SELDOM = [
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in ("csi clear", "bidi override", "c0 all", "prompt tags")
+]
+"""Hostile texts of which others are a sample."""
+
+
 def _fill(session: FakeSession) -> None:
     conversation(session.context)
     remembered(session)
@@ -335,10 +342,18 @@ WIDTHS = {
     148: (44, 30, 44),
     200: (44, 30, 64),
 }
+SAMPLE = ((80, "memory"), (117, "inspector"), (147, "memory"), (148, "inspector"), (200, "memory"))
+"""What CI looks at; the others when all slow tests run."""
 
 
-@pytest.mark.parametrize("first", ["memory", "inspector"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("width", "first"),
+    [
+        pytest.param(width, first, marks=() if (width, first) in SAMPLE else pytest.mark.slow)
+        for width in WIDTHS
+        for first in ("memory", "inspector")
+    ],
+)
 async def test_it_stands_beside_the_chat_where_that_keeps_72_columns(
     width: int, first: str, tmp_path: Path
 ) -> None:
@@ -366,8 +381,8 @@ async def test_it_stands_beside_the_chat_where_that_keeps_72_columns(
         assert panel.has_class("-over") == (not both and first == "memory")
 
 
-@pytest.mark.parametrize("name", ["markup", "csi clear", "osc 52", "bidi override", "c0 all", "prompt tags"])
-@pytest.mark.parametrize("size", [(80, 24), (200, 40)])
+@pytest.mark.parametrize("name", ["markup", "osc 52", *SELDOM])
+@pytest.mark.parametrize("size", [(80, 24), pytest.param((200, 40), marks=pytest.mark.slow)])
 async def test_hostile_texts_are_shown_literally(name: str, size: tuple[int, int], tmp_path: Path) -> None:
     def fill(session: FakeSession) -> None:
         conversation(session.context)

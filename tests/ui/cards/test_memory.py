@@ -16,6 +16,12 @@ from tui_agent.ui.remembering import HANDFUL
 
 pytestmark = pytest.mark.usefixtures("quick")
 
+SELDOM_WAYS = [pytest.param(way, marks=pytest.mark.slow) for way in ("ctrl+x a", "f7")]
+SELDOM = [
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in ("csi clear", "bidi override", "c0 all", "prompt tags")
+]
+"""Ways, and hostile texts, of which others are a sample."""
 ASKED = "remember?  workspace  commit.style"
 TEXT = "Conventional Commits with a scope."
 
@@ -49,7 +55,7 @@ async def test_a_proposal_stands_under_its_answer_counts_and_takes_no_focus(tmp_
         assert now(made.session)["commit.style"][1] == "proposed"
 
 
-@pytest.mark.parametrize("way", ["tab", "ctrl+x a", "f7", "click"])
+@pytest.mark.parametrize("way", ["tab", "click", *SELDOM_WAYS])
 @pytest.mark.parametrize(
     ("letter", "status", "line"),
     [
@@ -331,7 +337,7 @@ async def test_of_a_turn_that_was_undone_no_card_is_left(tmp_path: Path) -> None
         await made.until(lambda: ASKED in made.text and "1 to answer" in made.lines[0], "it is asked again")
 
 
-@pytest.mark.parametrize("name", ["markup", "csi clear", "osc 52", "bidi override", "c0 all", "prompt tags"])
+@pytest.mark.parametrize("name", ["markup", "osc 52", *SELDOM])
 async def test_hostile_texts_are_shown_literally(name: str, tmp_path: Path) -> None:
     text = TEXTS[name]
     event = said.MemoryProposed("m1", "user", text[:60], text[:300], text[:100], "r1", (text[:80],))
