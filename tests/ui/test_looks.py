@@ -108,8 +108,9 @@ async def test_it_looks_as_it_did(name: str, tmp_path: Path, sheets: SnapshotAss
     scene, drawn = SCENES[name], []
     async with shown(scene, tmp_path) as made:
         for width, height in SIZES:
-            await made.pilot.resize_terminal(width, height)
-            await at_rest(made)
+            if (width, height) != SIZES[0]:  # as it is shown first
+                await made.pilot.resize_terminal(width, height)
+                await at_rest(made)
             _draw(made, f"{name}-{width}")
             check(made, scene, width, height)
             strips = strips_of(made)
