@@ -381,6 +381,28 @@ async def test_it_stands_beside_the_chat_where_that_keeps_72_columns(
         assert panel.has_class("-over") == (not both and first == "memory")
 
 
+async def test_both_give_way_and_come_back_while_the_screen_is_resized(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(148, 24), prepare=_fill) as made:
+        sidebar = await _opened(made)
+        await made.press("ctrl+x", "i")
+        await made.until(lambda: made.chat.panel is not None and made.chat.panel.has_focus_within, "both")
+        panel = made.chat.panel
+        assert panel is not None
+        for width, beside, over in (
+            (147, 44, (False, True)),
+            (100, 0, (True, True)),
+            (148, 74, (False, False)),
+        ):
+            await made.pilot.resize_terminal(width, 24)
+            await made.settle()
+            assert made.chat.transcript.size.width == width - beside
+            assert (sidebar.has_class("-over"), panel.has_class("-over")) == over
+        await made.press("ctrl+x", "i")
+        await made.until(lambda: made.chat.panel is None, "one is closed")
+        await made.settle()
+        assert made.chat.transcript.size.width == 148 - 44
+
+
 @pytest.mark.parametrize("name", ["markup", "osc 52", *SELDOM])
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((200, 40), marks=pytest.mark.slow)])
 async def test_hostile_texts_are_shown_literally(name: str, size: tuple[int, int], tmp_path: Path) -> None:
