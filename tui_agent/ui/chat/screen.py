@@ -295,6 +295,15 @@ class ChatScreen(Writing, Keyed):
         if not await self.dock.next():
             self.say("no card waits for an answer")
 
+    def _go_on(self) -> None:
+        """From the chat to the next card that waits, from the last one to the composer."""
+        if self.results.next(around=False):
+            return
+        if self.dock.waiting:
+            self.act("card")
+        else:
+            self.set_focus(self.composer)
+
     async def _edit_somewhere(self) -> None:
         card = self.dock.card if self.dock.has_keys else None
         if card is not None and card.writes:
@@ -357,6 +366,10 @@ class ChatScreen(Writing, Keyed):
             return
         if self.transcript.result is not None and self.results.take(event):
             event.stop()
+            return
+        if event.key == "tab" and self.focused is self.transcript:
+            event.stop()
+            self._go_on()
             return
         wanted = self.jump is not None or event.key in self.active_bindings
         if event.is_printable and event.character and not wanted:
