@@ -35,6 +35,16 @@ _LONG = "write a long answer with tables and code"
 _RIGHT, _LEFT = "\x1b[C", "\x1b[D"
 _ESC = "\x1b"
 
+_SMALL = '''theme = "dark"
+profile = "demo"
+
+[profiles.demo]
+provider = "demo"
+auth = "none"
+context_window = 24000
+'''
+"""Settings of a small window, which a short talk fills."""
+
 Film = Callable[[Filmed], Iterator[str]]
 """Types into a program, and gives the name of each scene when it stands."""
 
@@ -126,6 +136,21 @@ def _places(film: Filmed) -> Iterator[str]:
     yield "connect"
 
 
+def _compaction(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    _send(film, "read report.py", "lines came back", "ready")
+    _send(film, _LONG, "That was all", "ready")
+    _send(film, "run python3 -m py_compile report.py", "run this command?")
+    _answer(film, "exit code 0")
+    film.rest()
+    film.press("\x18c")
+    film.until("compacted  ")
+    film.rest()
+    film.press("\x18a")
+    film.until("u undo")
+    yield "compaction"
+
+
 def _memory(film: Filmed) -> Iterator[str]:
     film.until("ready", "demo model - no AI", "jump back")
     _send(film, "remember that I use tabs", "remember?", "1 to answer")
@@ -163,6 +188,7 @@ def _ansi(film: Filmed) -> Iterator[str]:
 
 FILMS: dict[str, tuple[Film, str]] = {
     "main": (_main, 'theme = "dark"\n'),
+    "compaction": (_compaction, _SMALL),
     "memory": (_memory, 'theme = "dark"\n'),
     "places": (_places, 'theme = "dark"\n'),
     "light": (_light, 'theme = "light"\n'),
