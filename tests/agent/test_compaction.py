@@ -385,6 +385,27 @@ async def test_a_review_can_edit_accept_and_discard(tmp_path: Path) -> None:
             assert "My own words." in texts(run)[0]
 
 
+async def test_the_time_of_a_compaction_is_not_that_of_its_review(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+
+    def read_for_an_hour(_: Asked) -> Answer:
+        now[0] += 3_600
+        return Answer("once")
+
+    async with ScriptedServer() as server:
+        chosen = settings(server, review=True)
+        async with engine(tmp_path, server, settings=chosen, answers=read_for_an_hour) as run:
+            server.always(answering())
+            await filled(run, lambda: len(run.context.history) >= 8)
+            monkeypatch.setattr(run.session.shrinking.compactor, "_clock", lambda: now[0])
+            ended = await compacted(run)
+            assert now[0] == 3_600
+            assert isinstance(ended, CompactionCompleted)
+            assert ended.seconds == 0
+
+
 async def test_an_undo_holds_compaction_until_a_person_asks_for_it_also_after_a_restart(
     tmp_path: Path,
 ) -> None:

@@ -128,7 +128,9 @@ class Compactor:
         await self._consent.of_hook(wanted, name)
         found = ready or await self._made(wanted, name)
         self._emit(CompactionSummary(found.text, found.tokens))
+        asked = self._clock()
         found = await self._consent.to_summary(found)
+        started += self._clock() - asked  # a person's reading is no time that it took
         await self._commit(found, wanted, started)
         return True
 
