@@ -451,3 +451,23 @@ async def test_an_event_while_it_is_closed_costs_nothing(tmp_path: Path) -> None
         made.session.emit(said.MemoryChanged("x", "deleted", "user", "x"))
         await made.settle()
         assert not [worker for worker in made.app.workers if worker.node is sidebar]
+
+
+async def test_over_the_chat_an_idle_letter_of_the_sidebar_stays_there_and_words_uncover_the_composer(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as made:
+        sidebar = await _opened_empty(made)
+        await made.press("u", "A")
+        await made.until(lambda: "A does nothing here" in made.text, "what became of it")
+        assert made.app.focused is sidebar.rows and made.chat.composer.text == ""
+        await made.type("hello")
+        await made.until(lambda: made.chat.sidebar is None, "the chat")
+        assert made.chat.composer.text == "hello" and "> hello" in made.text
+
+
+async def _opened_empty(made: Stage) -> Sidebar:
+    await made.press("ctrl+x", "b")
+    await made.until(lambda: "Nothing is remembered yet" in made.text, "the sidebar")
+    assert made.chat.sidebar is not None
+    return made.chat.sidebar

@@ -376,6 +376,8 @@ class ChatScreen(Writing, Keyed):
             event.stop()
             self.set_focus(self.composer)
             self.composer.add(event.character)
+            if self.covered:
+                self.expect(self.uncover(), "act-uncover")
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is not None and event.widget.id == "below":

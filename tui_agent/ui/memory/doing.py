@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Command = tuple[str, ...]
 """A command of the session: its name and arguments."""
 
+LETTERS = tuple("neduaArsmywi")
+"""All that mean something in some state of the sidebar."""
+
 
 def letters(memory: Memory | None, *, free: int, gone: bool) -> Iterator[tuple[str, str]]:
     """The letters for a memory, the most useful first.

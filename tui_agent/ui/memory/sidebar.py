@@ -71,10 +71,7 @@ class Sidebar(Down):
         Binding("escape", "close_detail", show=False),
         Binding("ctrl+u", "read(-1)", show=False),
         Binding("ctrl+d", "read(1)", show=False),
-        *(
-            Binding(key, f"own('{key}')", show=False)
-            for key in ("n", "e", "d", "u", "a", "A", "r", "s", "m", "y", "w", "i")
-        ),
+        *(Binding(key, f"own('{key}')", show=False) for key in doing.LETTERS),
     ]
 
     @dataclass
@@ -344,11 +341,14 @@ class Sidebar(Down):
             yield "w", "write MEMORY.md"
             yield "i", "read MEMORY.md"
 
+    def _idle(self, letter: str) -> bool:
+        return all(key != letter for key, _ in self._letters())
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A letter that means nothing here is a letter as any other."""
         if action == "own":
             writes = self.editor.display or self._filter.has_focus
-            return not writes and any(key == parameters[0] for key, _ in self._letters())
+            return not writes and not self._idle(str(parameters[0]))
         return not (self.editor.display and action in ("turn", "filter", "read", "close_detail"))
 
     def action_own(self, key: str) -> None:
@@ -448,6 +448,10 @@ class Sidebar(Down):
         elif self.screen.focused is self._filter and event.is_printable and event.character:
             event.stop()
             self._filter.insert_text_at_cursor(event.character)
+        elif self.has_class("-over") and event.character in doing.LETTERS and self._idle(event.character):
+            # the composer, which would take it, is not seen
+            event.stop()
+            self.say(f"{event.character} does nothing here")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
