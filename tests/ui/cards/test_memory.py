@@ -212,6 +212,29 @@ async def test_a_replacement_is_shown_as_what_changes(tmp_path: Path) -> None:
         assert rows[at - 1 : at + 3] == ["One", "- Two", "+ Two and a half", "Three"]
 
 
+async def test_a_card_shows_what_it_would_replace_by_now(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        first = proposal(made.session, "Uses npm.", key="tool")
+        await proposed(made, first, proposal(made.session, "Uses pnpm.", key="tool", record="r10"))
+        await made.session.perform("accept", first.id)
+        await made.until(lambda: "- Uses npm." in made.text and "+ Uses pnpm." in made.text, "the change")
+
+
+async def test_no_text_is_replaced_that_was_not_shown(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await proposed(made, proposal(made.session, "Uses pnpm.", key="tool"))
+        await _go_there(made)
+        remembered(made.session, "Uses npm.", scope="workspace", key="tool")  # another program does
+        await made.press("a")
+        await made.until(lambda: "- Uses npm." in made.text and "+ Uses pnpm." in made.text, "the change")
+        kept = made.session.memories.store.find(
+            "tool", "workspace", workspace=made.session.memories.workspace
+        )
+        assert kept is not None and kept.body == "Uses npm."
+        await made.press("a")
+        await made.until(lambda: "remembered  workspace  tool" in made.text, "the line")
+
+
 async def test_undo_on_the_line_asks_again(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await proposed(made, proposal(made.session))

@@ -18,6 +18,8 @@ from tui_agent.ui.transcript import remembered
 from tui_agent.ui.transcript.remembered import Folded, Proposal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui_agent.events import MemoryChanged, MemoryProposed
     from tui_agent.memory.schema import Memory
     from tui_agent.ui.chat.screen import ChatScreen
@@ -120,6 +122,9 @@ class Remembering:
         else:
             self._settle(self._cards[event.id], label)
         self._leave_line(event)
+        place = event.scope, event.key
+        like = [card for card in self._cards.values() if card.open and (card.scope, card.key) == place]
+        self._screen.work(self._compare_all([card for card in like if card.of != event.id]), "memories")
 
     def _settle(self, entry: Proposal, label: str) -> None:
         """Make a card a line."""
@@ -173,6 +178,27 @@ class Remembering:
         remembered.tell(entry)
         self._tell(entry)
 
+    async def _compare(self, entry: Proposal) -> bool:
+        """Show what a proposal would replace by now; True if that is what was shown."""
+        session = self._screen.session
+        if session is None:
+            return True
+        found = await asyncio.to_thread(session.memories.list)
+        memory = next((one for one in found if one.id == entry.of and one.status == "proposed"), None)
+        if memory is None:  # whoever decides about it is told
+            return True
+        told = await asyncio.to_thread(session.memories.proposal, memory)
+        if (told.old, told.file, told.diff) == (entry.old, entry.file, entry.diff):
+            return True
+        entry.old, entry.file, entry.diff = told.old, told.file, told.diff
+        remembered.tell(entry)
+        self._tell(entry)
+        return False
+
+    async def _compare_all(self, cards: Sequence[Proposal]) -> None:
+        for card in cards:
+            await self._compare(card)
+
     def _tell_of_session(self, memory: Memory) -> None:
         """What the model remembers for this session alone needs nobody's consent, but is said."""
         if not memory.source_record:
@@ -205,8 +231,7 @@ class Remembering:
                 case "a" if entry.cut:
                     self._read_on(entry)
                 case "a":
-                    changed = () if entry.edited is None else (entry.edited,)
-                    work(self._decide(entry, "accepted", "accept", entry.of, *changed), "perform")
+                    work(self._accept(entry), "perform")
                 case "r":
                     work(self._decide(entry, "rejected", "reject", entry.of), "perform")
                 case "e":
@@ -220,6 +245,15 @@ class Remembering:
         """Nobody agrees to what they have not seen: show all of it first."""
         self._screen.transcript.open_result(entry)
         self._screen.notify("all of it is shown now; a again accepts", markup=False, timeout=3)
+
+    async def _accept(self, entry: Proposal) -> None:
+        """Nobody agrees to lose a text that they have not seen."""
+        if await self._compare(entry):
+            changed = () if entry.edited is None else (entry.edited,)
+            await self._decide(entry, "accepted", "accept", entry.of, *changed)
+        else:
+            said = "what it replaces is another text now: a again accepts"
+            self._screen.notify(said, markup=False, timeout=3)
 
     async def _decide(self, entry: Proposal, what: str, name: str, *arguments: str) -> None:
         if await self._carried_out(name, *arguments):
@@ -276,8 +310,7 @@ class Remembering:
             self._tell(entry)
             self._back_to(entry)
             if answer.verdict == "once":
-                changed = () if entry.edited is None else (entry.edited,)
-                screen.work(self._decide(entry, "accepted", "accept", entry.of, *changed), "perform")
+                screen.work(self._accept(entry), "perform")
 
         await screen.offer(question, done)
         if isinstance(card := screen.dock.card, MemoryCard) and card.question is question:
