@@ -246,11 +246,35 @@ async def test_the_inbox_decides_and_accepts_together_only_what_nothing_from_out
         await made.until(lambda: now(made.session)["status"][1] == "accepted", "the decision")
 
 
+async def test_what_would_be_changed_is_shown_before_it_is_accepted_and_not_accepted_together(
+    tmp_path: Path,
+) -> None:
+    def fill(session: FakeSession) -> None:
+        _fill(session)
+        proposal(session, "Tabs of 8.", scope="user", key="indent")
+        proposal(session, "One line.\nAnd another.", key="two lines")
+
+    async with stage(tmp_path, size=(120, 36), prepare=fill) as made:
+        sidebar = await _opened(made, "right")
+        assert "A accept 2" in made.lines[-1], "commit.style, and the one of two lines"
+        await _on(made, sidebar, "indent")
+        await made.press("a")
+        await made.until(lambda: "- I use tabs." in made.text and "+ Tabs of 8." in made.text, "the change")
+        assert now(made.session)["two lines"][1] == "proposed"
+        assert {
+            m.body for m in made.session.memories.list() if m.status == "accepted" and m.key == "indent"
+        } == {"I use tabs."}
+        await made.press("a")
+        await made.until(lambda: "remembered: indent" in made.text, "the decision")
+
+
 async def test_what_is_decided_in_the_chat_is_seen_in_the_sidebar(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         await proposed(made, proposal(made.session))
         sidebar = await _opened(made)
         assert "commit.style" in "".join(_rows(sidebar)), "nothing is kept yet: it begins with the inbox"
+        await made.press("a")
+        await made.until(lambda: "a again accepts" in made.text, "its row does not say all of it")
         await made.press("a")
         await made.until(lambda: "remembered  workspace  commit.style" in made.text, "the line in the chat")
         await made.press("left")

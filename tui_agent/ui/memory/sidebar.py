@@ -375,10 +375,19 @@ class Sidebar(Down):
             self.post_message(self.SourceWanted(memory))
         elif key == "e":
             self._write(memory)
+        elif key == "a" and not self._detail.display and self._hides(memory):
+            self._detail.display = True
+            self._open()
+            self.post_message(self.KeysChanged())
+            self.say("all of it is shown now: a again accepts")
         else:
             self._gone = memory.id if key == "d" else ""
             command, told = doing.command(key, memory)
             self.post_message(self.Asked((command,), told))
+
+    def _hides(self, memory: Memory) -> bool:
+        """Does its row not say all that one would agree to?"""
+        return self._stock.is_change(memory) or telling.is_cut(memory, self._width)
 
     def _undo(self, memory: Memory | None) -> None:
         """Bring back what was just deleted, else take back the last change of the memory under the cursor."""

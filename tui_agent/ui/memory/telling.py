@@ -22,6 +22,10 @@ _ROOMY = 60
 """Columns from which keys, texts and times have a column each."""
 _LEAST_KEY = 14
 """Cells of a key where it shares a column with the text."""
+_KEYS, _TIMES = 22, 12
+"""Cells of the columns beside the texts."""
+_SIGNS = 8
+"""The most cells of a row that signs and gaps take."""
 _KEY, _TEXT = 60, 400
 """Characters of a key and a text that a row can show."""
 _LOOKS = {"added": "$text-success", "removed": "$text-error", "warning": "$text-warning"}
@@ -44,7 +48,7 @@ _ACTIONS = {
 
 def columns(width: int) -> Sequence[Column]:
     """The columns of the list."""
-    return (Column(),) if width < _ROOMY else (Column("", 22), Column(), Column("", 12))
+    return (Column(),) if width < _ROOMY else (Column("", _KEYS), Column(), Column("", _TIMES))
 
 
 def heading(item: Heading) -> Sequence[Cell]:
@@ -64,6 +68,12 @@ def row(memory: Memory, *, noise: bool, width: int) -> Sequence[Cell]:
     if width < _ROOMY:  # the text is worth as much as the key
         return (Content.assemble(cut(key, max(_LEAST_KEY, width * 2 // 5)), "  ", text),)
     return (key, text, words.clock(memory.updated_at))
+
+
+def is_cut(memory: Memory, width: int) -> bool:
+    """Is the text of a memory longer than its row may show?"""
+    beside = max(_LEAST_KEY, width * 2 // 5) if width < _ROOMY else _KEYS + _TIMES
+    return "\n" in memory.body or Content(memory.body).cell_length > width - beside - _SIGNS
 
 
 def said(

@@ -51,12 +51,21 @@ class Stock(Struct, frozen=True):
         return sum(memory.status == status for memory in self.memories)
 
     def free(self) -> list[Memory]:
-        """The proposals that may be accepted together: nothing from outside was read before them, and no noise."""
+        """The proposals that may be accepted together.
+
+        Nothing from outside was read before them, they are no noise, and they change nothing that is there.
+        """
         return [
             memory
             for memory in reversed(self.memories)
-            if memory.status == "proposed" and not memory.tainted and not self.is_noise(memory)
+            if memory.status == "proposed"
+            and not (memory.tainted or self.is_noise(memory) or self.is_change(memory))
         ]
+
+    def is_change(self, memory: Memory) -> bool:
+        """Would a proposal replace a text that is remembered, or be written into a file?"""
+        told = self.told.get(memory.id)
+        return told is not None and bool(told.old or told.file)
 
     def is_noise(self, memory: Memory) -> bool:
         """Does a proposal only tell how the work stands?"""
