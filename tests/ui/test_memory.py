@@ -212,6 +212,23 @@ async def test_scope_and_key_are_edited_in_the_editor(tmp_path: Path) -> None:
         assert now(made.session)["tests.web"][0] == "user"
 
 
+async def test_letters_at_the_scope_of_a_new_memory_are_no_prompt(tmp_path: Path) -> None:
+    async with stage(tmp_path, prepare=_fill) as made:
+        sidebar = await _opened(made)
+        await made.press("n", "shift+tab")
+        await made.type("xu")
+        assert sidebar.editor.scope.scope == "user"
+        await made.press("enter")
+        await made.type("day")
+        await made.press("enter")
+        await made.type("Never on Fridays.")
+        await made.press("enter")
+        await made.until(
+            lambda: now(made.session).get("day") == ("user", "accepted", "Never on Fridays."), "it"
+        )
+        assert made.chat.composer.text == ""
+
+
 async def test_a_deleted_memory_comes_back(tmp_path: Path) -> None:
     async with stage(tmp_path, prepare=_fill) as made:
         sidebar = await _opened(made)

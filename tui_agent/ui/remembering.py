@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from tui_agent.literal import one_line
@@ -60,6 +61,6 @@ def written(file: str, diff: str) -> Iterator[tuple[str, FactLevel]]:
     """What changes in a file, if a proposal is accepted that stands in one."""
     yield f"written into {one_line(short_path(file), 200)}", "warning"
     signs: dict[str, FactLevel] = {"+": "added", "-": "removed"}
-    for line in diff.split("\n"):
-        if not line.startswith(("+++", "---", "@@")):
+    for line in dropwhile(lambda line: not line.startswith("@@"), diff.split("\n")):
+        if not line.startswith("@@"):
             yield f"{line[:1]} {line[1:]}", signs.get(line[:1], "info")

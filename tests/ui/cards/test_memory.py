@@ -381,3 +381,11 @@ async def test_what_would_stand_in_a_file_is_shown_as_its_change(tmp_path: Path)
         assert "remember?  user  profile.md: tone" in made.text
         assert "written into" in made.text and "profile.md" in made.text
         assert "+ ### tone" in made.text and "+ Short answers." in made.text
+
+
+async def test_of_a_change_of_a_file_no_line_is_hidden_that_looks_like_its_head(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        body = "++ read it twice\n-- and again\n@@ all of it"
+        await proposed(made, proposal(made.session, body, scope="user", key="profile.md: tone"))
+        for line in body.split("\n"):
+            assert f"+ {line}" in made.text, line

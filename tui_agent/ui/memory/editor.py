@@ -2,7 +2,7 @@
 
     Editor
       .label     what is written, and the keys
-      ScopeLine  Left and Right, or a click, change it
+      ScopeLine  Left and Right, its first letter, or a click, change it
       Field      the key
       ReplyLine  the text; Enter saves, ctrl+j is a new line
       .trouble   why it cannot be saved
@@ -69,6 +69,12 @@ class ScopeLine(Widget, can_focus=True):
         """The scope before or after."""
         self.show(SCOPES[(SCOPES.index(self.scope) + by) % len(SCOPES)])
 
+    def on_key(self, event: events.Key) -> None:
+        """A letter chooses the scope that begins with it, and is no word of a prompt."""
+        if event.is_printable and event.key != "space" and not getattr(self.screen, "leading", False):
+            event.stop()
+            self.show(next((s for s in SCOPES if s[0] == event.character), self.scope))
+
     def on_click(self, event: events.Click) -> None:
         event.stop()
         scope = event.style.meta.get("scope")
@@ -98,7 +104,7 @@ class Editor(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", show=False),
-        Binding("tab", "next(1)", show=False),
+        Binding("tab,enter", "next(1)", show=False),
         Binding("shift+tab", "next(-1)", show=False),
     ]
 
