@@ -233,3 +233,31 @@ async def test_a_free_answer_is_typed(tmp_path: Path) -> None:
         await made.press("enter")
         await made.until(lambda: made.session.answers)
         assert made.session.answers == [("t1", Answer("answer", note="report"))]
+
+
+@pytest.mark.usefixtures("quick")
+async def test_words_that_were_left_go_on_when_others_are_typed(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        card = await _asked(made)
+        await made.type("use pnpm")
+        await made.press("escape")
+        await made.settle()
+        assert not card.writes
+        await made.type("not npm")
+        await made.press("enter")
+        await made.until(lambda: made.session.answers)
+        assert [answer for _, answer in made.session.answers] == [Answer("no", note="use pnpm not npm")]
+
+
+@pytest.mark.usefixtures("quick")
+async def test_an_edit_that_was_left_goes_on(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        card = await _asked(made, body="git push", editable="command")
+        await made.press("e")
+        await made.until(lambda: card.writes)
+        await made.type(" --dry-run")
+        await made.press("escape")
+        await made.until(lambda: not card.writes)
+        await made.press("e")
+        await made.until(lambda: card.writes)
+        assert card.words == "git push --dry-run"

@@ -144,7 +144,7 @@ class ApprovalCard(Card):
                 self.redraw()
 
     def typed(self, text: str) -> None:
-        self.open_line("tell", text, "no; tell the model what to do instead")
+        self.open_line("tell", "", "no; tell the model what to do instead", typed=text)
 
     def line_given(self, purpose: str, text: str) -> None:
         match purpose:

@@ -133,7 +133,7 @@ class Card(Vertical, can_focus=True):
 
     def typed(self, text: str) -> None:
         """Words were typed instead of an answer."""
-        self.open_line("answer", text, "your answer")
+        self.open_line("answer", "", "your answer", typed=text)
 
     # --- the screen of it
 
@@ -406,11 +406,13 @@ class Card(Vertical, can_focus=True):
 
     # --- the reply line
 
-    def open_line(self, purpose: str, text: str, label: str) -> None:
-        """Ask for words: `label` says what they are for, `text` is there already, else what was left with Esc."""
+    def open_line(self, purpose: str, text: str, label: str, *, typed: str = "") -> None:
+        """Ask for words: `label` says what they are for. What was begun is there, else `text`, and behind it `typed`."""
+        begun = self._left.pop(purpose, text)
+        gap = " " if begun and typed and not begun[-1].isspace() else ""
         self._purpose = purpose
         line = self._line
-        line.text = literal.visible(text or self._left.pop(purpose, ""))
+        line.text = literal.visible(f"{begun}{gap}{typed}")
         line.display = True
         line.move_cursor(line.document.end)
         # not `focus()`, which waits for its turn: the next key must already be the line's

@@ -92,7 +92,7 @@ class ReviewCard(Card):
         self.open_line("edit", self._text, "the summary")
 
     def typed(self, text: str) -> None:
-        self.open_line("why", text, "discard it, because")
+        self.open_line("why", "", "discard it, because", typed=text)
 
     def line_given(self, purpose: str, text: str) -> None:
         if purpose == "why":
