@@ -171,7 +171,7 @@ async def test_what_a_worker_raises_is_shown_and_the_app_goes_on(tmp_path: Path)
 
 
 async def test_help_shows_every_key_and_command(tmp_path: Path) -> None:
-    async with stage(tmp_path, size=(100, 180)) as made:
+    async with stage(tmp_path, size=(100, 240)) as made:
         await made.press("f1")
         await made.until(lambda: "keys and commands" in made.text)
         shown = (
