@@ -6,12 +6,16 @@ import asyncio
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.ui.stage import stage
+from tui_agent.settings.schema import Settings
 from tui_agent.ui import garbage
+from tui_agent.ui.app import TuiAgent
 from tui_agent.ui.garbage import Garbage
+from tui_agent.ui.switching import Wanted
 
 
 class Cycle:
@@ -87,6 +91,20 @@ async def test_a_thread_that_allocates_has_it_made_by_the_loop(
     await asyncio.to_thread(make, 20)
     await asyncio.sleep(0)
     assert len(full) == 1
+
+
+async def test_an_end_while_the_session_is_opened_leaves_the_collector_alone(tmp_path: Path) -> None:
+    before = gc.get_threshold()
+    opening, never = asyncio.Event(), asyncio.Event()
+
+    async def opener(*_: object) -> Any:
+        opening.set()
+        await never.wait()
+
+    app = TuiAgent(Wanted(tmp_path), Settings(), opener=opener)
+    async with app.run_test():
+        await opening.wait()
+    assert gc.get_threshold() == before
 
 
 async def test_the_program_gives_the_collector_back(tmp_path: Path) -> None:

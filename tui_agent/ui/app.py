@@ -116,6 +116,7 @@ class TuiAgent(Switching):
         self._attention = Attention(time.monotonic)
         self._bell_timer: Timer | None = None
         self._garbage: Garbage | None = None
+        self._unmounted = False
 
     # --- the first frame, then the session
 
@@ -338,10 +339,13 @@ class TuiAgent(Switching):
     def _spare_keys(self) -> None:
         from tui_agent.ui.garbage import Garbage
 
+        if self._unmounted:
+            return  # the opening was cancelled by the end
         self._garbage = self._garbage or Garbage(self._chat.composer.idle)
         self._garbage.begin()
 
     def on_unmount(self) -> None:
+        self._unmounted = True
         if self._garbage is not None:
             self._garbage.end()
 

@@ -407,7 +407,7 @@ class Card(Vertical, can_focus=True):
     # --- the reply line
 
     def open_line(self, purpose: str, text: str, label: str, *, typed: str = "") -> None:
-        """Ask for words: `label` says what they are for. What was begun is there, else `text`, and behind it `typed`."""
+        """Ask for words, `label` says what for. What was begun is there, else `text`, and behind it `typed`."""
         begun = self._left.pop(purpose, text)
         gap = " " if begun and typed and not begun[-1].isspace() else ""
         self._purpose = purpose
