@@ -90,6 +90,29 @@ def test_two_broken_files_in_one_second_are_both_kept(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("notes.db.broken-*"))) == 6
 
 
+def test_a_database_that_is_made_anew_meanwhile_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rename = tmp_path / "notes.db", Path.rename
+    left = open_database(path, SCHEMA).connection
+    left.execute("INSERT INTO notes VALUES ('old')")  # it stands in the file beside
+    made: list[sqlite3.Connection] = []
+
+    def renamed(old: Path, new: Path) -> Path:
+        done = rename(old, new)
+        if not path.exists() and not made:
+            made.append(open_database(path, SCHEMA).connection)
+            made[0].execute("INSERT INTO notes VALUES ('new')")
+        return done
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    aside = set_aside(path)
+    assert [file.name for file in tmp_path.glob("notes.db-wal")] == ["notes.db-wal"]
+    assert aside.with_name(f"{aside.name}-wal").exists()
+    other = open_database(path, SCHEMA).connection
+    assert other.execute("SELECT text FROM notes").fetchall() == [("new",)]
+
+
 def test_a_folder_in_the_way_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "notes.db").mkdir()
     with pytest.raises(DatabaseError, match=r"notes\.db cannot be opened"):

@@ -113,10 +113,11 @@ def set_aside(path: Path) -> Path:
     while aside.exists():
         number += 1
         aside = path.with_name(f"{path.name}.broken-{stamp}-{number}")
-    path.rename(aside)
+    # the database last: once it is gone another program makes a new one, with files of its own beside it
     for suffix in _BESIDE:
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).rename(aside.with_name(aside.name + suffix))
+    path.rename(aside)
     return aside
 
 
