@@ -124,6 +124,27 @@ async def test_accepting_all_leaves_what_came_after_text_from_outside(run: Run) 
     assert done.data["left"] == 1
 
 
+async def test_accepting_all_leaves_noise_and_what_would_change_something(run: Run) -> None:
+    await run.session.perform("remember", "indent: tabs")
+    proposal(run, "a1", "indent", "spaces")
+    proposal(run, "b2", "state", "All tests passed.")
+    proposal(run, "c3", "profile.md: tone", "Short answers.")
+    proposal(run, "d4", "lang", "German")
+    done = await run.session.perform("accept", "all")
+    assert sorted(bodies(run)) == [("user", "indent", "tabs"), ("user", "lang", "German")]
+    assert done.data["left"] == 3
+
+
+@pytest.mark.parametrize(("command", "body"), [("accept", "spaces"), ("reject", "tabs")])
+async def test_a_decision_by_key_is_about_the_proposal_and_not_what_it_would_replace(
+    run: Run, command: str, body: str
+) -> None:
+    await run.session.perform("remember", "indent: tabs")
+    proposal(run, "a1", "indent", "spaces")
+    await run.session.perform(command, "indent")
+    assert bodies(run) == [("user", "indent", body)] and not run.session.memories.waiting()
+
+
 async def test_an_unknown_scope_and_an_ambiguous_name_change_nothing(run: Run) -> None:
     await run.session.perform("remember", "indent: tabs")
     await run.session.perform("remember", "workspace indent: spaces")

@@ -119,6 +119,20 @@ def test_proposals_are_listed_with_what_was_read_and_decided(run: Inside, store:
     assert "other is proposed: no" in run("memory", "undo", "other").out
 
 
+def test_a_decision_by_key_is_about_the_proposal_and_not_what_it_would_replace(
+    run: Inside, store: MemoryStore
+) -> None:
+    run("memory", "add", "spaces", "--key", "indent")
+    again = run("memory", "accept", "indent")
+    assert (again.code, "remembered already" in again.err) == (1, True)
+    first = store.propose(proposed(body="tabs")).memory
+    assert run("memory", "reject", "indent").out.startswith("refused indent")
+    store.undo(first.id)
+    done = run("memory", "accept", "indent")
+    assert ("- spaces" in done.out, "+ tabs" in done.out) == (True, True)
+    assert [m["body"] for m in run("memory", "list", "--json").data] == ["tabs"]
+
+
 def test_search_finds_any_script_and_says_when_nothing_does(run: Inside) -> None:
     run("memory", "add", "请用简体中文回答", "--key", "language")
     run("memory", "add", "under 80%", "--key", "load")

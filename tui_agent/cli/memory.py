@@ -26,12 +26,14 @@ from tui_agent.memory.store import MemoryStore
 from tui_agent.workspace.root import find_root, identity
 
 if TYPE_CHECKING:
-    from tui_agent.memory.schema import Change, Memory
+    from tui_agent.memory.schema import Change, Memory, Status
 
 _SHOWN = 10
 """Characters of an id in a table, which is enough to name it."""
 _LEAST_PREFIX = 4
 """Characters: a shorter beginning of an id is taken for a key."""
+_ASKED: tuple[Status, ...] = ("proposed", "rejected", "suspended", "accepted")
+"""Which of several with a key is meant by who decides about proposals: the first there is."""
 _KEPT: tuple[str, ...] = ("user", "workspace")
 """Scopes that outlive a session."""
 
@@ -222,16 +224,21 @@ def _edit(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> i
 
 
 def _accept(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int:
-    found = _named(store, options.name, workspace)
+    found = _named(store, options.name, workspace, order=_ASKED)
+    wanted = _wanted(options, workspace)
+    if found.status == "accepted" and not wanted:
+        raise Failed(f"{found.key!r} is remembered already, and no proposal is called so")
     files = _files(workspace)
     found = filed.take_in(store, files, found, replaced=True)
-    memory = store.accept(found.id, rev=found.rev, **_wanted(options, workspace))
+    before = {memory.id: memory for memory in store.list(status="accepted")}
+    memory = store.accept(found.id, rev=found.rev, **wanted)
     filed.write_out(store, files, (memory,))
-    return _told(options, memory, "accepted")
+    return _told(options, memory, "accepted", before.get(memory.id))
 
 
 def _reject(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int:
-    return _told(options, store.reject(_named(store, options.name, workspace).id), "refused")
+    found = _named(store, options.name, workspace, order=_ASKED)
+    return _told(options, store.reject(found.id), "refused")
 
 
 def _rm(store: MemoryStore, options: argparse.Namespace, workspace: Path) -> int:
@@ -299,13 +306,20 @@ def _told(options: argparse.Namespace, memory: Memory, done: str, old: Memory | 
 # --- which one
 
 
-def _named(store: MemoryStore, name: str, workspace: Path, scope: str | None = None) -> Memory:
+def _named(
+    store: MemoryStore,
+    name: str,
+    workspace: Path,
+    scope: str | None = None,
+    *,
+    order: Sequence[Status] = ("accepted", "proposed"),
+) -> Memory:
     """The memory with this key, of the user or of this workspace, or with an id that begins so."""
     here = identity(workspace)
     everything = [memory for memory in store.list() if scope in (None, memory.scope)]
     keyed = [m for m in everything if m.key == name.strip() and (m.scope == "user" or m.workspace_id == here)]
-    # what is in force goes before what was only proposed or refused
-    for status in ("accepted", "proposed"):
+    # what is in force goes before what was only proposed or refused, but for those who decide about proposals
+    for status in order:
         if found := [memory for memory in keyed if memory.status == status]:
             return _only(found, name)
     prefix = name.strip().lower()

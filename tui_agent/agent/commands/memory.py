@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -18,7 +19,7 @@ from tui_agent.memory.schema import SCOPES, Scope, StoreError
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
-    from tui_agent.memory.schema import Memory
+    from tui_agent.memory.schema import Memory, Status
 
 _SHOWN = 100
 """Characters of a memory in a list."""
@@ -26,6 +27,9 @@ _ID = 10
 """Characters of an id in words, which is enough to name it."""
 _LEAST_PREFIX = 4
 """Characters: a shorter beginning of an id is taken for a key."""
+_IN_FORCE: tuple[Status, ...] = ("accepted", "proposed")
+_ASKED: tuple[Status, ...] = ("proposed", "rejected", "suspended", "accepted")
+"""Which of several with a key is meant, the first there is; and which by who decides about proposals."""
 _KEY_WORDS = 5
 """So many words of a text make its key where none is given."""
 _ALL = "all"
@@ -99,10 +103,10 @@ async def forget(session: Session, *key: str) -> Outcome:
 
 
 async def accept(session: Session, memory: str, *text: str) -> Outcome:
-    """Agree to a proposal, with another text if one is given; `all`: to all that no text from outside came before"""
+    """Agree to a proposal, with another text if one is given; `all`: to what is safe to agree to unseen"""
     if memory == _ALL and not text:
         return await _accept_all(session)
-    found = await _found(session, memory)
+    found = await _found(session, memory, _ASKED)
     body = " ".join(text).strip() or None
     made = await _accepted(session, found, body)
     return Outcome(f"remembered: {_words(made)} (/unmemory {made.id[:_ID]})", _data(made))
@@ -120,18 +124,23 @@ async def _accepted(session: Session, found: Memory, body: str | None = None) ->
 
 
 async def _accept_all(session: Session) -> Outcome:
-    waiting = await _done(lambda: session.memories.list("proposed"))
-    free = [one for one in reversed(waiting) if not one.tainted]
-    made = [await _accepted(session, one) for one in free]
-    left = len(waiting) - len(free)
-    more = f"; {left} that followed text from outside wait to be looked at one by one" if left else ""
+    """Agree to all that no text from outside came before, that are no noise, and that change nothing there is."""
+    recall = session.memories
+    waiting = await _done(lambda: recall.list("proposed"))
+    made = []
+    for one in reversed(waiting):
+        told = await _done(partial(recall.proposal, one))
+        if not (told.outside or one.tainted or told.noise or told.old or told.file):
+            made.append(await _accepted(session, one))
+    left = len(waiting) - len(made)
+    more = f"; {left} wait to be looked at one by one" if left else ""
     lines = [_words(one) for one in made] or ["there is nothing to agree to"]
     return Outcome("\n".join(lines) + more, {"memories": [_data(one) for one in made], "left": left})
 
 
 async def reject(session: Session, *memory: str) -> Outcome:
     """Refuse a proposal; the same one is not asked again"""
-    found = await _found(session, " ".join(memory))
+    found = await _found(session, " ".join(memory), _ASKED)
     made = await _done(lambda: session.memories.store.reject(found.id))
     session.memories.changed("rejected", made)
     return Outcome(f"refused: {_words(made)} (/unmemory {made.id[:_ID]})", _data(made))
@@ -189,17 +198,17 @@ def _once_named(session: Session, name: str) -> str:
         raise
 
 
-async def _found(session: Session, name: str) -> Memory:
-    """The memory of that name.
+async def _found(session: Session, name: str, order: Sequence[Status] = _IN_FORCE) -> Memory:
+    """The memory of that name; of several with a key the one whose state comes first in an order.
 
     Raises:
         CommandError: there is none, or more than one.
     """
-    return _only(await _done(session.memories.list), name.strip())
+    return _only(await _done(session.memories.list), name.strip(), order)
 
 
-def _only(everything: Sequence[Memory], name: str) -> Memory:
-    for status in ("accepted", "proposed"):  # what is in force goes before what was only proposed or refused
+def _only(everything: Sequence[Memory], name: str, order: Sequence[Status] = _IN_FORCE) -> Memory:
+    for status in order:
         if found := [one for one in everything if name and one.key == name and one.status == status]:
             break
     else:
