@@ -629,6 +629,7 @@ async def _memory_decided(made: Stage) -> None:
     await made.press("ctrl+x", "a")
     await made.until(lambda: made.chat.results.current is not None)
     await made.press("a")
+    await made.until(lambda: "remembered  workspace  push" in made.text)
 
 
 async def _sidebar(made: Stage, *keys: str) -> None:
