@@ -67,6 +67,12 @@ async def test_remember_takes_scope_key_and_text(run: Run, words: str, stored: t
     assert told(run) == [("accepted", stored[1])]
 
 
+async def test_to_remember_nothing_says_how_it_is_meant(run: Run) -> None:
+    with pytest.raises(CommandError, match="say what: /remember"):
+        await run.session.perform("remember", " ")
+    assert bodies(run) == []
+
+
 async def test_the_same_key_again_is_the_new_text_and_can_be_taken_back(run: Run) -> None:
     await run.session.perform("remember", "indent: tabs")
     await run.session.perform("remember", "indent: two spaces")

@@ -68,7 +68,9 @@ async def memory(session: Session, *text: str) -> Outcome:
 
 async def remember(session: Session, *text: str) -> Outcome:
     """Remember something: for you (user), this workspace or this session; under a key its text can be replaced"""
-    where, key, body = _parted(" ".join(text).strip())
+    if not (words := " ".join(text).strip()):
+        raise CommandError("say what: /remember I use tabs")
+    where, key, body = _parted(words)
     recall = session.memories
     made = await _done(
         lambda: recall.store.add(where, key, body, workspace=recall.workspace, session=recall.session)
