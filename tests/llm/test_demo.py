@@ -10,7 +10,7 @@ import pytest
 
 from tests.llm.asking import TOOLS, hear, request, text_of, thinking_of
 from tests.support import validity
-from tui_agent.agent import replies
+from tui_agent.agent import errand, replies
 from tui_agent.events import Event, ReplyDropped, RetryWaiting
 from tui_agent.llm.demo import DemoProvider
 from tui_agent.llm.provider import ContextOverflow, Provider, ProviderError, Reply, Text, Usage
@@ -363,3 +363,10 @@ async def test_it_can_be_cancelled_between_pieces() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_command_of_the_persons_own_is_not_taken_for_what_is_asked() -> None:
+    ran = Message("user", [text_block(errand.told("ls", "a.py\n[exit code 0]"))])
+    asked = request(ran, Message("user", [text_block("remember that I like cats")]), model="demo")
+    deltas, _ = await hear(DemoProvider(delay=0), asked)
+    assert "I like cats" in text_of(deltas) and "do not understand" not in text_of(deltas)

@@ -30,7 +30,7 @@ _MOST_WORDS_LISTED = 20
 
 SUMMED_UP = "<compacted>"
 """How the message begins that stands for what was summarised."""
-_NOT_SAID = ("<", "(The answer above was cut off")
+_NOT_SAID = ("<", "(The answer above was cut off", "[The person ran this command")
 """How texts of the user's role begin that no person wrote."""
 
 
@@ -170,5 +170,5 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def is_words(text: str) -> bool:
-    """A text of the user's role is what a person wrote: no reminder in tags, no note on an answer cut off."""
+    """A text of the user's role is what a person wrote: no reminder in tags, no command, no note on an answer cut off."""
     return bool(text.strip()) and not text.lstrip().startswith(_NOT_SAID)
