@@ -170,5 +170,5 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
 
 
 def is_words(text: str) -> bool:
-    """A text of the user's role is what a person wrote: no reminder in tags, no command, no note on an answer cut off."""
+    """A text of the user's role is what a person wrote: no reminder in tags, command, or note on an answer cut off."""
     return bool(text.strip()) and not text.lstrip().startswith(_NOT_SAID)
