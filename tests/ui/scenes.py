@@ -297,7 +297,7 @@ async def _selection(made: Stage) -> None:
 # --- writing
 
 
-@_scene("completion", "/revert CHECKPOINT", "/restore BACKUP")
+@_scene("completion", "/rename TITLE", "/restore BACKUP")
 async def _completion(made: Stage) -> None:
     await made.type("/re")
 
