@@ -35,14 +35,14 @@ _LONG = "write a long answer with tables and code"
 _RIGHT, _LEFT = "\x1b[C", "\x1b[D"
 _ESC = "\x1b"
 
-_SMALL = '''theme = "dark"
+_SMALL = """theme = "dark"
 profile = "demo"
 
 [profiles.demo]
 provider = "demo"
 auth = "none"
 context_window = 24000
-'''
+"""
 """Settings of a small window, which a short talk fills."""
 
 Film = Callable[[Filmed], Iterator[str]]

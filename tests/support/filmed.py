@@ -117,7 +117,9 @@ class Filmed:
     @property
     def lines(self) -> list[str]:
         """The rows of the screen."""
-        return [line.rstrip() for line in self._screen.display]
+        rows, columns = (self._screen.buffer[row] for row in range(self._screen.lines)), self._screen.columns
+        # not `display`, which fails while the first half of a wide character is drawn over and the second is not
+        return ["".join(row[column].data for column in range(columns)).rstrip() for row in rows]
 
     @property
     def text(self) -> str:
