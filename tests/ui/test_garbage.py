@@ -82,6 +82,35 @@ async def test_at_the_latest_it_is_made_under_the_keys(
     assert len(full) == 1
 
 
+async def test_it_is_made_again_only_when_a_quarter_of_what_lives_is_new(
+    sparing: tuple[Garbage, list[bool]], full: list[int]
+) -> None:
+    spared, idle = sparing
+    spared.begin()
+    idle[0] = True
+    make(20)
+    await asyncio.sleep(0)
+    assert len(full) == 1
+    for _ in range(60):
+        gc.collect(1)
+    await asyncio.sleep(0)
+    assert len(full) == 1
+    lives = [[number] for number in range(len(gc.get_objects()))]
+    make(20)
+    await asyncio.sleep(0)
+    assert len(full) == 2
+    assert lives
+
+
+async def test_a_key_that_is_for_no_draft_is_one_too(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.press("f1")
+        await made.until(lambda: len(made.app.screen_stack) == 2)
+        before = made.app._touched
+        await made.press("down")
+        assert made.app._touched > before
+
+
 async def test_a_thread_that_allocates_has_it_made_by_the_loop(
     sparing: tuple[Garbage, list[bool]], full: list[int]
 ) -> None:

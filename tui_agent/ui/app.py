@@ -117,6 +117,8 @@ class TuiAgent(Switching):
         self._bell_timer: Timer | None = None
         self._garbage: Garbage | None = None
         self._unmounted = False
+        self._touched = self._began
+        """When a key or a button was pressed last."""
 
     # --- the first frame, then the session
 
@@ -243,6 +245,7 @@ class TuiAgent(Switching):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, (events.Key, events.Paste, events.MouseDown)):
+            self._touched = time.monotonic()
             self._attention.key()
             self._tell_terminal()
         await super().on_event(event)
@@ -341,7 +344,7 @@ class TuiAgent(Switching):
 
         if self._unmounted:
             return  # the opening was cancelled by the end
-        self._garbage = self._garbage or Garbage(self._chat.composer.idle)
+        self._garbage = self._garbage or Garbage(lambda s: time.monotonic() - self._touched >= s)
         self._garbage.begin()
 
     def on_unmount(self) -> None:
