@@ -200,7 +200,7 @@ def test_a_broken_file_that_cannot_be_set_aside_is_said(
     def refuse(path: Path) -> Path:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tui_agent.memory.connect.set_aside", refuse)
+    monkeypatch.setattr("tui_agent.database.set_aside", refuse)
     with pytest.raises(StoreError, match=r"is broken .* and cannot be set aside: Permission denied"):
         store.list()
     assert store.path.read_bytes() == content

@@ -2,28 +2,28 @@
 
 Each piece of work gets a connection of its own, and all that it reads is of one moment. If another program writes it
 waits; if the file turns out to be broken it is set aside, its name told in `notice`, and the work done on a new one.
+SQLite is loaded with the first piece of work: who remembers nothing does without.
 """
 
 from __future__ import annotations
 
 import fcntl
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tui_agent import paths
-from tui_agent.database import DatabaseError, is_broken, open_database, set_aside, transaction
 from tui_agent.memory.schema import SCHEMA, StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _PATIENCE = 30.0
 """Seconds in which a database that others keep busy is tried again."""
 _PAUSE = 0.01
 """Seconds between two tries: not every lock of SQLite waits by itself."""
-
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 T = TypeVar("T")
 _Frame = AbstractContextManager[None]
@@ -50,11 +50,17 @@ class Desk:
         Raises:
             StoreError: the database cannot be used, or it stays busy.
         """
+        from tui_agent.database import transaction
+
         return self._patiently(work, transaction)
 
     def _patiently(
         self, work: Callable[[sqlite3.Connection], T], framed: Callable[[sqlite3.Connection], _Frame]
     ) -> T:
+        import sqlite3
+
+        from tui_agent.database import DatabaseError, is_broken
+
         until = time.monotonic() + _PATIENCE
         mended = False
         while True:
@@ -76,6 +82,8 @@ class Desk:
                 raise StoreError(_words(self.path, error, busy=is_busy(cause))) from error
 
     def _opened(self) -> sqlite3.Connection:
+        from tui_agent.database import open_database
+
         paths.private_folder(self.path.parent)
         opened = open_database(self.path, SCHEMA)
         self.notice = opened.notice or self.notice
@@ -91,6 +99,8 @@ class Desk:
 
     def _set_aside(self, file: int, reason: str) -> None:
         """Rename the file that was found broken; not the new one, if another program was faster."""
+        from tui_agent.database import set_aside
+
         with self.path.with_name(f".{self.path.name}.mending").open("a") as guard:
             fcntl.flock(guard, fcntl.LOCK_EX)
             if file and _inode(self.path) == file:
@@ -102,6 +112,8 @@ class Desk:
 @contextmanager
 def _moment(connection: sqlite3.Connection) -> Iterator[None]:
     """Everything read inside is of one moment."""
+    import sqlite3
+
     connection.execute("BEGIN")
     try:
         yield
@@ -112,13 +124,17 @@ def _moment(connection: sqlite3.Connection) -> Iterator[None]:
 
 def is_busy(error: BaseException | None) -> bool:
     """True if the error says that another program is at work on the database."""
+    import sqlite3
+
     # the first byte is the kind of error, the rest says more
     return isinstance(error, sqlite3.OperationalError) and (
-        (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _BUSY
+        (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     )
 
 
 def _words(path: Path, error: Exception, *, busy: bool) -> str:
+    from tui_agent.database import DatabaseError
+
     if busy:
         return f"{path} is kept busy by another program; try again"
     return str(error) if isinstance(error, DatabaseError) else f"{path} cannot be used: {error}"

@@ -5,8 +5,7 @@ Each runs inside a transaction of the store, on the memory as it is there.
 
 from __future__ import annotations
 
-import sqlite3
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +13,9 @@ from msgspec.structs import replace
 from tui_agent.memory import ledger
 from tui_agent.memory.ledger import Ledger
 from tui_agent.memory.schema import Action, Memory, StoreError, fitted
+
+if TYPE_CHECKING:
+    import sqlite3
 
 Outcome = Literal["proposed", "accepted", "known", "same", "waiting", "refused"]
 """`accepted`: at once, for a session. `known`: this very proposal was made before, whatever came of it. `same`: an

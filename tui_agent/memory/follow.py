@@ -6,7 +6,6 @@ All of this runs inside a transaction of the store.
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,8 @@ from tui_agent.memory.decide import settle
 from tui_agent.memory.ledger import Ledger
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from tui_agent.memory.schema import Change, Memory
 
 _FROM = "source_session = ? AND source_record IN (SELECT value FROM json_each(?))"

@@ -6,16 +6,18 @@ All of this runs inside a transaction of the store. A person's acts are taken ba
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from tui_agent import fulltext
 from tui_agent.memory.schema import COLUMNS, PLACE, Action, Change, Memory, StoreError, place
+
+if TYPE_CHECKING:
+    import sqlite3
 
 WITH_SESSION: tuple[Action, ...] = ("suspended", "ended")
 
@@ -70,6 +72,8 @@ class Ledger:
             self._connection.execute("DELETE FROM memories WHERE n = ?", (n,))
 
     def _store(self, memory: Memory) -> None:
+        import sqlite3
+
         try:
             ((n,),) = self._connection.execute(_UPSERT, _row(memory)).fetchall()
         except sqlite3.IntegrityError as error:

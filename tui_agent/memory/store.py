@@ -13,9 +13,9 @@ some milliseconds and may be called from any thread. All raise `StoreError` if t
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +33,9 @@ from tui_agent.memory.schema import (
     StoreError,
     fitted,
 )
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = ["MemoryStore", "Outcome", "Proposal", "Told"]
 
