@@ -9,11 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual import containers, widgets
+from textual.geometry import Region
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from textual.geometry import Region, Size
+    from textual.geometry import Size
     from textual.strip import Strip
+
+_FRAME = 2
+"""Columns of a panel's border and of the space beside it."""
 
 
 class Still(Widget):
@@ -44,6 +48,24 @@ class Covered(containers.Container, Still):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         return []
+
+
+class Beside(Down):
+    """A panel beside the chat, or over it where there is no room. What is in it leaves nothing free but its border."""
+
+    _width = 0
+    """Columns inside; 0 while they are not known."""
+
+    def fit(self, columns: int, *, over: bool) -> None:
+        """Take so many columns, beside the chat or over it."""
+        self.set_class(over, "-over")
+        self.styles.width = columns
+        if not self._width:
+            self._width = columns - _FRAME
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # but for its border it is covered: each row is as the first
+        return super().render_lines(Region(crop.x, crop.y, crop.width, 1)) * crop.height
 
 
 class Text(widgets.Static, Still):

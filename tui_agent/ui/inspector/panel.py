@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Region
 from textual.message import Message
 from textual.style import Style
 
@@ -27,22 +26,19 @@ from tui_agent.ui.inspector.events import Events
 from tui_agent.ui.inspector.records import Records
 from tui_agent.ui.inspector.tab import Around, Key, Tab
 from tui_agent.ui.inspector.tokens import TokenFigures
-from tui_agent.ui.still import Down, Text
+from tui_agent.ui.still import Beside, Text
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.strip import Strip
 
     from tui_agent.context import Context
 
 _KINDS = (Records, Checkpoints, Backups, TokenFigures, Events)
-_FRAME = 2
-"""Columns of its border and of the space beside it."""
 _SPREAD = 54
 """Columns from which the names of the tabs stand apart."""
 
 
-class Panel(Down):
+class Panel(Beside):
     """The inspector over one log. `around` says what is known besides it; without `writable` it only shows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -79,7 +75,6 @@ class Panel(Down):
         self._at = 0
         self._tabs: dict[int, Tab] = {}
         self._names = Text(classes="tabs", markup=False)
-        self._width = 0
         """Columns inside, as far as they are known."""
 
     @property
@@ -104,17 +99,6 @@ class Panel(Down):
         if self.size.width != self._width:
             self._width = self.size.width
             self._show_names()
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        # but for its border it is covered: each row is as the first
-        return super().render_lines(Region(crop.x, crop.y, crop.width, 1)) * crop.height
-
-    def fit(self, columns: int, *, over: bool) -> None:
-        """Take so many columns, beside the chat or over it."""
-        self.set_class(over, "-over")
-        self.styles.width = columns
-        if not self._width:
-            self._width = columns - _FRAME
 
     def reopen(self) -> None:
         """Show it again, as it was left, with what has changed meanwhile."""

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Region
 from textual.message import Message
 from textual.style import Style
 from textual.worker import Worker, WorkerState
@@ -36,12 +35,11 @@ from tui_agent.ui.leaf import Leaf
 from tui_agent.ui.memory import doing, telling, tree
 from tui_agent.ui.memory.editor import Draft, Editor
 from tui_agent.ui.rows import Cell, Column, Rows
-from tui_agent.ui.still import Covered, Down, Text
+from tui_agent.ui.still import Beside, Covered, Text
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
-    from textual.strip import Strip
     from textual.widgets import Input
 
     from tui_agent.agent.recall import Recall
@@ -57,11 +55,9 @@ _EMPTY: dict[Status, str] = {
     "rejected": "You have refused nothing.",
     "suspended": "No turn that was undone had proposed anything.",
 }
-_FRAME = 2
-"""Columns of its border and of the space beside it."""
 
 
-class Sidebar(Down):
+class Sidebar(Beside):
     """The sidebar over the memories of one session. Without `writable` it only shows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -118,7 +114,6 @@ class Sidebar(Down):
         """The memory that was just deleted: undo brings it back."""
         self._saved: Draft | None = None
         """What was just written."""
-        self._width = 0
         self._drawn = False
         self._known = asyncio.Event()
         """Set once memories were read."""
@@ -145,18 +140,7 @@ class Sidebar(Down):
         self._show_names()
         self.changed()
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        # but for its border it is covered: each row is as the first
-        return super().render_lines(Region(crop.x, crop.y, crop.width, 1)) * crop.height
-
     # --- its place on the screen
-
-    def fit(self, columns: int, *, over: bool) -> None:
-        """Take so many columns, beside the chat or over it."""
-        self.set_class(over, "-over")
-        self.styles.width = columns
-        if not self._width:
-            self._width = columns - _FRAME
 
     def on_resize(self) -> None:
         if self.size.width != self._width:
