@@ -1,4 +1,5 @@
-"""A session out of its parts: the only file that names the concrete ones (but for the model: see `choice`).
+"""A session out of its parts: the only file that names the concrete ones (but for the model, see `choice`, and the
+tools, see `outfit`).
 
 Everything above (the screen, `-p`, tests) calls `open_session`; nothing below knows who calls.
 """
@@ -30,7 +31,7 @@ from tui_agent.choice import Choice
 from tui_agent.commands import Commands
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context, ContextError, LogBusy
-from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
+from tui_agent.events import Emit, Event, Notice, SessionOpened
 from tui_agent.llm.provider import ProviderError
 from tui_agent.memory import lives
 from tui_agent.memory.filed import Files
@@ -38,19 +39,14 @@ from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.blocks import text_block
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
-from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
+from tui_agent.outfit import toolbox as outfit
+from tui_agent.planning.todo import TodoList
 from tui_agent.prompt.system import SystemPrompt, pieces
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.timeline.timeline import Timeline
-from tui_agent.tools.edit import EditFile
-from tui_agent.tools.files import ReadFile, WriteFile
 from tui_agent.tools.permission import Rules
-from tui_agent.tools.search import Glob, Grep
-from tui_agent.tools.shell import Bash
-from tui_agent.tools.toolbox import Toolbox
-from tui_agent.workspace.reads import Reads
 from tui_agent.workspace.root import find_root, identity
 
 if TYPE_CHECKING:
@@ -58,7 +54,6 @@ if TYPE_CHECKING:
     from tui_agent.messages.request import Request
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.settings.schema import Settings
-    from tui_agent.tools.tool import Tool
 
 
 async def open_session(
@@ -101,11 +96,7 @@ async def open_session(
     context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
     todo = TodoList(context)
-
-    def todo_changed(items: list[dict[str, str]]) -> None:
-        bus.emit(StateChanged(STATE_KEY, items))
-
-    toolbox = Toolbox([*_tools(workspace, folder), TodoTool(todo, todo_changed)])
+    toolbox = outfit(workspace, folder, todo, bus.emit)
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall)
 
@@ -260,7 +251,7 @@ async def preview_request(
     recall = _recall(workspace, folder, context, lambda: provider.window, lambda event: None)
     layers = await asyncio.to_thread(_prompt(workspace, append_system, recall).layers)
     system = [text_block(piece) for piece in pieces(layers)]
-    tools = Toolbox([*_tools(workspace, folder), TodoTool(TodoList(context), lambda items: None)]).offer()
+    tools = outfit(workspace, folder, TodoList(context), lambda event: None).offer()
     limits = limits_of(provider, chosen.thinking)
     told = [entry for layer in layers for entry in layer.memories if not entry.get("left")]
     return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools, memories=told)
@@ -274,20 +265,6 @@ def _rules(settings: Settings, allow: Sequence[str]) -> Rules:
     for rule in allow:
         rules.remember(rule)
     return rules
-
-
-def _tools(workspace: Path, folder: SessionFolder) -> list[Tool]:
-    reads = Reads()
-    # Results too long to send are kept beside the log; the model may read the rest of them there.
-    readable = [folder.path / "outputs"]
-    return [
-        ReadFile(workspace, reads, readable),
-        WriteFile(workspace, reads),
-        EditFile(workspace, reads),
-        Glob(workspace),
-        Grep(workspace, readable),
-        Bash(workspace),
-    ]
 
 
 def _recall(
