@@ -198,12 +198,14 @@ class RetryWaiting(Event, frozen=True):
 class RequestFailed(Event, frozen=True):
     """The model could not be asked. `kind`: overflow, auth, rate_limit, overloaded, connection, invalid, cut, other.
 
-    `ways` are the ways out, in words a person can act on.
+    `ways` are the ways out, in words a person can act on. `records` are the ids of those that the endpoint's error
+    names (`messages.3.content.1`), the prompt's and the tools' too.
     """
 
     kind: str
     message: str
     ways: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
 
 
 # --- tools -----------------------------------------------------------------------------------------------------

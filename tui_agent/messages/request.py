@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tui_agent.messages import wellformed
 from tui_agent.messages.frozen import freeze, thaw
 from tui_agent.messages.lint import Change, linted
+from tui_agent.messages.named import named
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
@@ -28,7 +28,6 @@ MAX_BREAKPOINTS = 4
 _MADE = object()
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 _EPHEMERAL = {"type": "ephemeral"}
-_NAMED = re.compile(r"messages\.(\d+)(?:\.content\.(\d+))?")
 
 
 class Request:
@@ -219,13 +218,12 @@ class Request:
     def records_named(self, error: str) -> tuple[str, ...]:
         """The ids of the records that an API error means by `messages.N` or `messages.N.content.M`."""
         found: list[str] = []
-        for match in _NAMED.finditer(error):
-            index, block = int(match[1]), match[2]
-            if index >= len(self.sources):
+        for place in named(error):
+            if place.part != "messages" or place.index >= len(self.sources):
                 continue
-            records = self.sources[index]
-            if block is not None and int(block) < len(self.blocks[index]):
-                records = (self.blocks[index][int(block)],)
+            records = self.sources[place.index]
+            if place.block is not None and place.block < len(self.blocks[place.index]):
+                records = (self.blocks[place.index][place.block],)
             found.extend(record for record in records if record)
         return tuple(dict.fromkeys(found))
 
