@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.context import backups as kept
 from tui_agent.context import views
+from tui_agent.context.accounting import Accounting
 from tui_agent.context.elisions import Elision
 from tui_agent.context.projection import Damage, Projection
 from tui_agent.context.source import Source
@@ -36,6 +38,18 @@ class Shown(ABC):
     @property
     @abstractmethod
     def _log(self) -> Projection: ...
+
+    @property
+    @abstractmethod
+    def _figures(self) -> Accounting: ...
+
+    def before(self, record: str) -> Past:
+        """The context as it stood just before a record was appended, to see what was sent then.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return Past(self._log.prefix(self._index(record)), self.clean)
 
     @property
     def history(self) -> Sequence[Message]:
@@ -195,6 +209,34 @@ class Shown(ABC):
         """All head records that this log holds, in order."""
         return tuple(self._log.heads)
 
+    # --- tokens ----------------------------------------------------------------------------------------------------
+
+    def weigh(self) -> Weight:
+        """What the next request weighs, and how sure that is."""
+        return self._figures.weigh()
+
+    def tokens(self, record: str) -> Tokens:
+        """What one record weighs as it is sent now; 0 for one that is not sent.
+
+        Raises:
+            ValueError: there is no such record.
+        """
+        return self._figures.tokens(self._index(record))
+
+    def tokens_of(self, record: Record) -> Tokens:
+        """The same for any record, the prompt and the tools in force included."""
+        return self._figures.tokens(record.index)
+
+    @property
+    def system_tokens(self) -> Tokens:
+        """What the system prompt in force weighs."""
+        return self._figures.system
+
+    @property
+    def tools_tokens(self) -> Tokens:
+        """What the tool definitions in force weigh."""
+        return self._figures.tools
+
     # --- bookmarks -------------------------------------------------------------------------------------------------
 
     @property
@@ -234,6 +276,10 @@ class Past(Shown):
     def _log(self) -> Projection:
         return self._then
 
+    @cached_property
+    def _figures(self) -> Accounting:
+        return Accounting(self._then)
+
 
 class Reading(Shown):
     """The side of a `Context` that one looks at."""
@@ -245,13 +291,9 @@ class Reading(Shown):
     def _log(self) -> Projection:
         return self._writer.projection
 
-    def before(self, record: str) -> Past:
-        """The context as it stood just before a record was appended, to see what was sent then.
-
-        Raises:
-            ValueError: there is no such record.
-        """
-        return Past(self._log.prefix(self._index(record)), self.clean)
+    @property
+    def _figures(self) -> Accounting:
+        return self._writer.accounting
 
     @property
     def generation(self) -> int:
@@ -285,28 +327,12 @@ class Reading(Shown):
         """The last exact size and the estimate of what changed since: what the next request weighs."""
         return self.weigh().total
 
-    def weigh(self) -> Weight:
-        """What the next request weighs, and how sure that is."""
-        return self._writer.accounting.weigh()
-
     def counted_after(self, head: Head) -> Tokens | None:
         """What the log weighed right after a rewrite, by the next request that an endpoint counted.
 
         Exact, or reconciled where messages were sent along that came behind it; None until there is such a request.
         """
         return self._writer.accounting.counted(head.index)
-
-    def tokens(self, record: str) -> Tokens:
-        """What one record weighs as it is sent now; 0 for one that is not sent.
-
-        Raises:
-            ValueError: there is no such record.
-        """
-        return self._writer.accounting.tokens(self._index(record))
-
-    def tokens_of(self, record: Record) -> Tokens:
-        """The same for any record, the prompt and the tools in force included."""
-        return self._writer.accounting.tokens(record.index)
 
     def estimated(self, record: str, also: Mapping[int | None, str | None] = _NOTHING) -> int:
         """The estimate of what a record weighs as it is sent now; with `also`, as it would be sent if that were elided
@@ -318,16 +344,6 @@ class Reading(Shown):
         index = self._index(record)
         more = (Elision("", 0, block, text, "", "") for block, text in also.items())
         return self._writer.accounting.estimate(index, (*self._log.elisions.on(index), *more))
-
-    @property
-    def system_tokens(self) -> Tokens:
-        """What the system prompt in force weighs."""
-        return self._writer.accounting.system
-
-    @property
-    def tools_tokens(self) -> Tokens:
-        """What the tool definitions in force weigh."""
-        return self._writer.accounting.tools
 
     @property
     def unattributed(self) -> int:

@@ -43,10 +43,12 @@ class Source:
             got += len(data)
         return b"".join(parts)
 
-    def batches(self, size: int = _BATCH) -> Iterator[tuple[int, list[bytes], bool, bool]]:
-        """The lines of the file in batches: offset of the first, the lines, whether all are ASCII, whether the last one
-        has its newline."""
-        offset = position = 0
+    def batches(
+        self, size: int = _BATCH, *, start: int = 0
+    ) -> Iterator[tuple[int, list[bytes], bool, bool]]:
+        """The lines of the file, from an offset on, in batches: offset of the first, the lines, whether all are ASCII,
+        whether the last one has its newline."""
+        offset = position = start
         carry: list[bytes] = []
         ascii_carry = True
         while chunk := os.pread(self.descriptor, size, position):

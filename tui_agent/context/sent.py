@@ -1,0 +1,202 @@
+"""The requests that a log tells of: where their usages lie, in the log and in the files it was before.
+
+A rewrite keeps the old file whole, so every request of a session is found in some file. Files are read line by line,
+and of each request a few numbers are kept; what it says is read when it is looked at.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tui_agent.context.errors import NoSuchBackup
+from tui_agent.context.records import UNREADABLE, Damaged, decode
+from tui_agent.context.source import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tui_agent.context.reading import Reading
+
+LOG = ""
+"""Stands for the log itself where files are named."""
+_NO_TURN = -1
+_USAGE, _POINT = b'"_usage"', b'"_checkpoint"'
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A request that was answered. Figures are in tokens, as the endpoint counted them; None: it did not tell.
+
+    `n` counts from 1, in the order in which they were sent. `turn` is the checkpoint of its turn, None if there is none.
+    `input` is what was neither read from the provider's cache nor written to it; `predicted` what was expected to be
+    read. `usage` is the id of the record that tells of it; `file` the file that it lies in: a backup, or `LOG`.
+    """
+
+    n: int
+    turn: int | None
+    at: str
+    model: str
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    predicted: int | None
+    usage: str
+    file: str
+
+    @property
+    def total_input(self) -> int:
+        """All of what was sent."""
+        return self.input + self.cache_read + self.cache_write
+
+
+class _Head(msgspec.Struct):
+    role: str
+    id: int | str | None = None
+    uid: str | None = None
+    turn: bool | None = None
+    request: str | None = None
+
+
+_read_head = msgspec.json.Decoder(_Head).decode
+
+
+class SentRequests:
+    """Every request of a session, the oldest first. `follow` reads what is new; it and all else may run in threads."""
+
+    def __init__(self, context: Reading) -> None:
+        self._context = context
+        self._lock = threading.Lock()
+        self._names: list[str] = [LOG]
+        self._files = array("H")
+        self._offsets = array("Q")
+        self._lengths = array("I")
+        self._turns = array("q")
+        self._ids: list[str] = []
+        self._places: dict[str, int] = {}
+        """The ids of usages, and the place of each."""
+        self._generation: object = None
+        self._end, self._turn = 0, _NO_TURN
+        """How far the log was read, and the turn it had come to there."""
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def follow(self) -> int:
+        """Read what is new in the log, and the backups that were made since; how many requests there are now.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        with self._lock:
+            while True:
+                generation = self._context.generation
+                if generation != self._generation:
+                    self._read_backups()
+                    self._end, self._turn = 0, _NO_TURN
+                self._read_log()
+                if generation == self._context.generation:
+                    self._generation = generation
+                    return len(self)
+
+    def __getitem__(self, place: int) -> Sent:
+        """The request at a place, counted from 0.
+
+        Raises:
+            NoSuchBackup: the file that tells of it is no longer kept.
+        """
+        file, body = self._body(place)
+        if body.get("id") != self._ids[place]:
+            self.follow()  # the log was rewritten meanwhile
+            file, body = self._body(place)
+        turn = self._turns[place]
+        params = body.get("params")
+        model = params.get("model") if isinstance(params, Mapping) else None
+        return Sent(
+            n=place + 1,
+            turn=None if turn == _NO_TURN else turn,
+            at=str(body.get("at") or ""),
+            model=str(model or ""),
+            input=_count(body, "input"),
+            output=_count(body, "output"),
+            cache_read=_count(body, "cache_read"),
+            cache_write=_count(body, "cache_write"),
+            predicted=body["predicted"] if type(body.get("predicted")) is int else None,
+            usage=self._ids[place],
+            file=file,
+        )
+
+    def _body(self, place: int) -> tuple[str, dict[str, Any]]:
+        with self._lock:
+            file = self._names[self._files[place]]
+            offset, length = self._offsets[place], self._lengths[place]
+        try:
+            line = Source(self._path(file)).read(offset, length)
+        except OSError:
+            raise NoSuchBackup(file or self._context.path.name, "it is no longer kept") from None
+        try:
+            return file, decode(line)
+        except Damaged:
+            return file, {}
+
+    def _path(self, name: str) -> Path:
+        return self._context.path.with_name(name) if name else self._context.path
+
+    def _read_backups(self) -> None:
+        for backup in reversed(self._context.backups()):
+            if backup.exists and backup.name not in self._names:
+                self._names.append(backup.name)
+                self._read(backup.name, 0, _NO_TURN)
+
+    def _read_log(self) -> None:
+        self._end, self._turn = self._read(LOG, self._end, self._turn)
+
+    def _read(self, name: str, start: int, turn: int) -> tuple[int, int]:
+        """Take note of the requests of a file from an offset on; the end of its last whole line, and the turn there."""
+        end = start
+        file = self._names.index(name)
+        for offset, line in _lines(Source(self._path(name)), start):
+            end = offset + len(line) + 1
+            if _USAGE not in line and _POINT not in line:
+                continue
+            try:
+                head = _read_head(line)
+            except UNREADABLE:
+                continue
+            if head.role == "_checkpoint" and head.turn and isinstance(head.id, int):
+                turn = head.id
+            elif head.role == "_usage" and head.request and isinstance(head.id, str):
+                self._note(head.id, file, offset, len(line), turn)
+        return end, turn
+
+    def _note(self, usage: str, file: int, offset: int, length: int, turn: int) -> None:
+        place = self._places.setdefault(usage, len(self))
+        if place == len(self):
+            self._files.append(file)
+            self._offsets.append(offset)
+            self._lengths.append(length)
+            # what a rewrite leaves of a turn may begin behind its checkpoint
+            before = self._turns[-1] if len(self._turns) else _NO_TURN
+            self._turns.append(turn if turn != _NO_TURN else before)
+            self._ids.append(usage)
+        else:
+            self._files[place], self._offsets[place], self._lengths[place] = file, offset, length
+
+
+def _lines(source: Source, start: int) -> Iterator[tuple[int, bytes]]:
+    """The whole lines of a file from an offset on, and where each begins."""
+    for offset, lines, _, whole in source.batches(start=start):
+        if not whole:
+            return
+        for line in lines:
+            yield offset, line
+            offset += len(line) + 1
+
+
+def _count(body: Mapping[str, Any], key: str) -> int:
+    value = body.get(key)
+    return value if type(value) is int and value > 0 else 0
