@@ -31,7 +31,7 @@ _USAGE, _POINT = b'"_usage"', b'"_checkpoint"'
 class Sent(msgspec.Struct, frozen=True):
     """A request that was answered. Figures are in tokens, as the endpoint counted them; None: it did not tell.
 
-    `n` counts from 1, in the order in which they were sent. `turn` is the checkpoint of its turn, None if there is none.
+    `n` counts from 1, in the order in which they were sent. `turn` is the checkpoint of its turn, None without one.
     `input` is what was neither read from the provider's cache nor written to it; `predicted` what was expected to be
     read. `usage` is the id of the record that tells of it; `file` the file that it lies in: a backup, or `LOG`.
     """
