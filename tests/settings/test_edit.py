@@ -15,6 +15,7 @@ TABLES: dict[str, Any] = {
     "durability": "off",
     "profiles": {"my model": {"thinking": "high"}},
     "prices": {"big": {"input": 3}},
+    "mcp": {"servers": {"big": {"command": "serve", "timeout": 5}}},
 }
 
 
@@ -41,6 +42,8 @@ def test_a_place_knows_value_default_and_whether_the_file_gives_it() -> None:
     assert (mine.value, mine.default, mine.given) == ("high", "off", True)
     assert not found["profiles.claude.thinking"].given
     assert found["prices.big.input"].shown == "3"
+    server = found["mcp.servers.big.timeout"]
+    assert (server.value, server.default, server.given) == (5, 60, True)
 
 
 def test_a_profile_takes_from_the_table_for_all_what_it_does_not_say() -> None:

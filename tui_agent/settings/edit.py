@@ -77,8 +77,11 @@ def _paths(settings: Settings) -> Iterator[tuple[Setting, tuple[str, ...]]]:
             (setting, tuple(setting.key.split("."))) for setting in group if setting.rule.kind != "map"
         ]
         if any("*" in path for _, path in members):
-            for name in getattr(settings, above):
-                yield from ((setting, (path[0], name, *path[2:])) for setting, path in members)
+            for name in _value(settings, tuple(above.split("."))):
+                yield from (
+                    (setting, tuple(name if part == "*" else part for part in path))
+                    for setting, path in members
+                )
         else:
             yield from members
 

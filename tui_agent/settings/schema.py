@@ -15,6 +15,7 @@ from typing import Any, Literal
 from msgspec.structs import force_setattr
 
 from tui_agent.settings.rules import Setting, SettingsError
+from tui_agent.settings.serving import Mcp, McpServer, Tools
 from tui_agent.settings.shortening import Compaction, OwnCompaction
 from tui_agent.settings.shortening import (
     Priorities as Priorities,
@@ -24,10 +25,13 @@ from tui_agent.settings.table import EMPTY, Table, now, rule, table, tables
 __all__ = [
     "SETTINGS",
     "Compaction",
+    "Mcp",
+    "McpServer",
     "OwnCompaction",
     "Priorities",
     "Settings",
     "Table",
+    "Tools",
 ]  # and what is defined here
 
 Durability = Literal["step", "record", "off"]
@@ -210,6 +214,8 @@ class Settings(Table, frozen=True):
     profiles: Mapping[str, Profile] = tables(Profile)
     compaction: Compaction = table(Compaction)
     approvals: Approvals = table(Approvals)
+    tools: Tools = table(Tools)
+    mcp: Mcp = table(Mcp)
     keys: Mapping[str, str] = rule(EMPTY, "map", 'Keys by action, such as compact = "f5".', when="now")
     terminal: Terminal = table(Terminal)
     backups: Backups = table(Backups)
