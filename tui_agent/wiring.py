@@ -17,6 +17,7 @@ from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import memory as memory_commands
+from tui_agent.agent.commands import records as record_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.commands import sharing as sharing_commands
 from tui_agent.agent.parts import Parts
@@ -120,6 +121,7 @@ async def open_session(
     )
     commands = Commands()
     context_commands.add_to(commands)
+    record_commands.add_to(commands)
     compaction_commands.add_to(commands)
     session_commands.add_to(commands)
     memory_commands.add_to(commands)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui_agent.agent.failing import failure
 from tui_agent.agent.proposing import Visible
 from tui_agent.events import (
     Emit,
@@ -163,8 +164,9 @@ class Replies:
             await self._keep(error.partial, _BROKE_OFF)
             self._note_dropped(error)
             self._proposing.ignored(self._answer.found, "the answer was cut off")
-            self._emit(RequestFailed(error.kind, str(error), error.ways))
-            raise ReplyFailed(str(error)) from error
+            failed = failure(error, request, self._context)
+            self._emit(failed)
+            raise ReplyFailed(failed.message) from error
         except asyncio.CancelledError:
             self._answer.end_block()
             text = "".join(self._answer.raw)

@@ -103,6 +103,7 @@ class Session(Showing):
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._again = False
 
     # --- what is told ----------------------------------------------------------------------------------------
 
@@ -136,6 +137,21 @@ class Session(Showing):
         if not (self.busy or self._queue):
             when = "turn"
         self._queue.add(text, when, images)
+        self._start()
+
+    def again(self) -> None:
+        """Send the request that failed once more, with nothing said before it.
+
+        Raises:
+            CommandError: a turn runs, or nothing waits for an answer.
+        """
+        self._writable()
+        if self.busy:
+            raise CommandError("a turn runs: it is sent when it is its time")
+        history = self.context.history
+        if not len(history) or history[-1].role != "user":
+            raise CommandError("nothing waits for an answer: say something")
+        self._again = True
         self._start()
 
     async def picture(self, data: bytes, name: str) -> Block:
@@ -365,7 +381,10 @@ class Session(Showing):
             if self.shrinking.waits:
                 await self.shrinking.do_wanted()
                 await self._speaker.adopt()  # a switch of the model waited for it
-            if (prompt := self._queue.first()) is not None:
+            if self._again:
+                self._again = False
+                await self._ask_again()
+            elif (prompt := self._queue.first()) is not None:
                 await self._run_turn(prompt)
             elif not self.shrinking.waits:
                 return
@@ -383,10 +402,15 @@ class Session(Showing):
         if reason != "failed":
             await self.shrinking.relieve(ended=True)
 
+    async def _ask_again(self) -> None:
+        reason = await self._turn.again()
+        if reason != "failed":
+            await self.shrinking.relieve(ended=True)
+
     async def _begin(self, words: str) -> None:
         await self._speaker.adopt()
         await self._ready()
-        if not self.title:
+        if not self.title and words:
             title = title_of(words)
             try:
                 await self.rename(title)

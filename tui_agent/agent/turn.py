@@ -88,21 +88,28 @@ class Turn:
 
         Cancelling it leaves a sound log: open calls get results, a half answer is kept and marked.
         """
-        started, self._step, self.said = time.monotonic(), 0, False
+        self.said = False
+        return await self._run(words, images, self._open)
+
+    async def again(self) -> str:
+        """Ask once more for the step that failed, in the turn that it belongs to; returns as `run` does."""
+        return await self._run("", (), self._go_on)
+
+    async def _run(
+        self, words: str, images: Sequence[Block], begin: Callable[[str, Sequence[Block]], Awaitable[None]]
+    ) -> str:
+        started, self._step = time.monotonic(), 0
         reason, error = "failed", ""
         try:
             await self._begin(words)
             async with self._gate:
-                number = await self._context.checkpoint(turn=True)
-                await self._say(words, images)
-                self.said = True
-                await self._remind()
+                await begin(words, images)
                 await self._context.sync()
             if self._unwritten:
                 self._unwritten = False
                 self._emit(LogRecovered())
-            uid = self._context.checkpoints()[-1].uid
-            self._emit(TurnStarted(uid, number, words, tuple(images)))
+            turn = next(point for point in reversed(self._context.checkpoints()) if point.turn)
+            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images)))
             reason = await self._steps()
         except asyncio.CancelledError:
             reason = "cancelled"
@@ -122,6 +129,17 @@ class Turn:
                 self._replies.weigh()  # what was kept of an unfinished step weighs too
             self._emit(TurnEnded(reason, self._step, time.monotonic() - started, error))
         return reason
+
+    async def _open(self, words: str, images: Sequence[Block]) -> None:
+        await self._context.checkpoint(turn=True)
+        await self._say(words, images)
+        self.said = True
+        await self._remind()
+
+    async def _go_on(self, words: str, images: Sequence[Block]) -> None:
+        if not any(point.turn for point in self._context.checkpoints()):
+            await self._context.checkpoint(turn=True)
+        await self._remind()
 
     async def _reread(self) -> None:
         """Take the log as another program left it; one that is gone is not begun anew behind the person's back."""

@@ -1,4 +1,7 @@
-"""What a person picks out by hand: a record of which only a few words are sent, nothing at all, or all of it again."""
+"""What a person picks out by hand: a record of which a few words are sent, nothing, other words, or all of it again.
+
+Each is an elision in the log: the record stays as it is on disk, and can be sent again.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.compaction.placeholders import is_nothing, shortened
+from tui_agent.messages.blocks import result_text
+from tui_agent.messages.wellformed import SIGNED, is_blank
 
 if TYPE_CHECKING:
     from tui_agent.context import Context, Record
@@ -14,8 +19,8 @@ if TYPE_CHECKING:
 
 _LONG = 5_000
 """Characters of a result of which the first and last lines stay."""
-_SIGNED = ("thinking", "redacted_thinking")
-"""Blocks that are sent as they are or not at all."""
+_EDITED = "edit"
+"""The reason of an elision that puts a person's text in the place of a record's."""
 
 
 async def shorten(context: Context, record: str) -> tuple[Record, int]:
@@ -32,6 +37,11 @@ async def shorten(context: Context, record: str) -> tuple[Record, int]:
     return await _elide(context, items)
 
 
+def can_shorten(context: Context, record: str) -> bool:
+    """True if `shorten` has something to do with that record."""
+    return any(_items(context.record(record)))
+
+
 async def drop(context: Context, record: str) -> tuple[Record, int]:
     """Send nothing of a record, nor anything in its place. Returns as `shorten` does.
 
@@ -39,6 +49,32 @@ async def drop(context: Context, record: str) -> tuple[Record, int]:
         ValueError: the record has no content.
     """
     return await _elide(context, [{"record": record, "as": None}])
+
+
+def editable(context: Context, record: str) -> str:
+    """The text of a record that can be written anew, as it is sent now.
+
+    Raises:
+        ValueError: it cannot be, and why.
+    """
+    kind = _editable(context, record)[0]
+    message = context.message(record)
+    return "\n\n".join(map(_text, message.blocks(kind))) if message is not None else ""
+
+
+async def edit(context: Context, record: str, text: str) -> tuple[Record, int]:
+    """Send another text in the place of a record's: of a prompt's words, or of a tool's result.
+
+    What it was stays on disk. Returns the `_elide` record, and about how many tokens that frees.
+
+    Raises:
+        ValueError: the text is blank, or that record's text cannot be written anew; says why.
+    """
+    _, places = _editable(context, record)
+    if is_blank(text):
+        raise ValueError("The new text is blank; to send nothing of the record, drop it.")
+    items = [{"record": record, "block": place, "as": text if place == places[0] else None} for place in places]
+    return await _elide(context, items, _EDITED)
 
 
 async def bring_back(context: Context, record: str) -> int:
@@ -104,16 +140,52 @@ def _ids(record: Record) -> set[str]:
     return {name for name in names if isinstance(name, str)}
 
 
-async def _elide(context: Context, items: list[dict[str, Any]]) -> tuple[Record, int]:
+async def _elide(
+    context: Context, items: list[dict[str, Any]], reason: str = "drop"
+) -> tuple[Record, int]:
     before = context.token_count_with_pending
-    made = await context.elide(items, by="user", reason="drop")
+    made = await context.elide(items, by="user", reason=reason)
     return made, before - context.token_count_with_pending
 
 
-def _items(record: Record) -> Iterator[dict[str, Any]]:
+def _editable(context: Context, name: str) -> tuple[str, list[int]]:
+    """The type of the blocks whose text can be written anew, and their places, at least one.
+
+    Raises:
+        ValueError: there are none, and why.
+    """
+    record = context.record(name)
+    if record.role == "assistant":
+        raise ValueError(
+            "That is the model's answer: it is sent as the model gave it, shortened or dropped. The model takes its "
+            "thinking and its calls back unchanged or not at all."
+        )
+    if record.role != "user":
+        raise ValueError("That record is no message: there is no text in it that could be written anew.")
+    if any(elision.block is None for elision in context.elided(name)):
+        raise ValueError("That record is not sent: bring it back first (/unelide).")
+    kinds = [block.get("type") if isinstance(block, Mapping) else None for block in _blocks(record)]
+    if kinds.count("tool_result") > 1:
+        raise ValueError("That record holds several results: it can be shortened or dropped.")
+    kind = "tool_result" if "tool_result" in kinds else "text"
+    if kind not in kinds:
+        raise ValueError("That record holds no text that could be written anew; it can be dropped.")
+    return kind, [place for place, found in enumerate(kinds) if found == kind]
+
+
+def _text(block: Mapping[str, Any]) -> str:
+    return result_text(block) if block.get("type") == "tool_result" else str(block.get("text", ""))
+
+
+def _blocks(record: Record) -> list[Any]:
     content = record.body.get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    for place, block in enumerate(blocks if isinstance(blocks, list) else ()):
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content if isinstance(content, list) else []
+
+
+def _items(record: Record) -> Iterator[dict[str, Any]]:
+    for place, block in enumerate(_blocks(record)):
         if isinstance(block, Mapping) and (words := _instead(record, dict(block))):
             yield {"record": record.id, "block": place, "as": words}
 
@@ -121,7 +193,7 @@ def _items(record: Record) -> Iterator[dict[str, Any]]:
 def _instead(record: Record, block: Block) -> str:
     """The words for a block; "" where it is to be sent as it is."""
     kind = block.get("type")
-    if kind in _SIGNED or is_nothing(block):
+    if kind in SIGNED or is_nothing(block):
         return ""
     way = f"(in full: record {record.id})"
     match kind:

@@ -1,17 +1,14 @@
-"""What can be asked of the context: travel, marks, elisions, and what it weighs."""
+"""What can be asked of the context: travel, which backups are kept, and what it weighs."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tui_agent.agent.commands.travel import arrived, said_since, taken_back
 from tui_agent.commands import Command, CommandError, Commands, Outcome
-from tui_agent.compaction import picked
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
-    from tui_agent.context import Context, Record
 
 _SIGN = {"exact": "", "reconciled": "≃", "estimated": "~"}
 
@@ -24,11 +21,6 @@ def add_to(commands: Commands) -> None:
         Command("redo", redo, rewrites=True, check=_can_redo),
         Command("restore", restore, "BACKUP", rewrites=True, check=_can_restore),
         Command("clear", clear, rewrites=True),
-        Command("pin", pin, "RECORD"),
-        Command("unpin", unpin, "RECORD"),
-        Command("elide", elide, "RECORD"),
-        Command("drop", drop, "RECORD"),
-        Command("unelide", unelide, "RECORD"),
         Command("keep", keep, "BACKUP"),
         Command("unkeep", unkeep, "BACKUP"),
         Command("context", context),
@@ -105,72 +97,6 @@ async def restore(session: Session, backup: str) -> Outcome:
 async def clear(session: Session) -> Outcome:
     """Begin anew under the same prompt; the history is kept as a backup"""
     return await arrived(session, await session.timeline.clear(), "the history is empty")
-
-
-async def pin(session: Session, record: str) -> Outcome:
-    """Pin a record: it is never elided or compacted away"""
-    return await _mark(session, record, pinned=True)
-
-
-async def unpin(session: Session, record: str) -> Outcome:
-    """Take the pin off a record"""
-    return await _mark(session, record, pinned=False)
-
-
-async def _mark(session: Session, record: str, *, pinned: bool) -> Outcome:
-    identity = _known(session, record)
-    await session.context.mark(identity, pinned=pinned, by="user")
-    return Outcome("pinned" if pinned else "not pinned any more", {"record": identity, "pinned": pinned})
-
-
-async def elide(session: Session, record: str) -> Outcome:
-    """Send a few words in place of a record's content; it stays on disk and can be brought back"""
-    return await _leave_out(session, record, picked.shorten, "shortened")
-
-
-async def drop(session: Session, record: str) -> Outcome:
-    """Send nothing of a record, nor anything in its place; it stays on disk and can be brought back"""
-    return await _leave_out(session, record, picked.drop, "dropped")
-
-
-async def _leave_out(
-    session: Session,
-    record: str,
-    how: Callable[[Context, str], Awaitable[tuple[Record, int]]],
-    done: str,
-) -> Outcome:
-    identity = _known(session, record)
-    try:
-        made, freed = await how(session.context, identity)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    session.announce_break()
-    session.weigh()
-    return Outcome(
-        f"{done}: about {freed:,} tokens less (/unelide {identity} brings it back)",
-        {"record": identity, "elide": made.id, "tokens": freed},
-    )
-
-
-async def unelide(session: Session, record: str) -> Outcome:
-    """Send a record again as it is; of a batch that was left out (its own record's id) all of it"""
-    identity = _known(session, record)
-    try:
-        count = await picked.bring_back(session.context, identity)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    session.announce_break()
-    session.weigh()
-    return Outcome("brought back" if count == 1 else f"brought back: {count} items", {"record": identity})
-
-
-def _known(session: Session, record: str) -> str:
-    matches = session.context.find(record)
-    if len(matches) == 1:
-        return matches[0].id
-    if not matches:
-        raise CommandError(f"there is no record {record!r}: the inspector lists them")
-    raise CommandError(f"{record!r} fits {len(matches)} records: give more of its id")
 
 
 async def keep(session: Session, backup: str) -> Outcome:
