@@ -111,6 +111,31 @@ class TurnStarted(Event, frozen=True):
     images: tuple[Block, ...] = ()
 
 
+class Reminder(Struct, frozen=True):
+    """What the model was told beside a person's words, as `record`: by which source, in short and in full; tokens."""
+
+    source: str
+    record: str
+    short: str
+    text: str
+    tokens: int
+
+
+class LeftOut(Struct, frozen=True):
+    """What a source had to tell and the model was not told, and why."""
+
+    source: str
+    why: str
+    tokens: int
+
+
+class Reminded(Event, frozen=True):
+    """The model was told something beside the words of the turn or of a step; sent behind what says these words."""
+
+    told: tuple[Reminder, ...]
+    left: tuple[LeftOut, ...] = ()
+
+
 class StepStarted(Event, frozen=True):
     """The model is about to be asked; steps count from 1 in each turn."""
 

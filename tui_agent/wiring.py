@@ -25,7 +25,7 @@ from tui_agent.agent.premises import differences, fresh, lacking, write_missing
 from tui_agent.agent.proposing import Proposing
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
-from tui_agent.agent.reminders import Reminders
+from tui_agent.agent.reminders import Reminders, moment
 from tui_agent.agent.replies import Replies, assemble, limits_of
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
@@ -42,6 +42,9 @@ from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.outfit import toolbox as outfit
 from tui_agent.planning.todo import TodoList
+from tui_agent.prompt.injections import Injections
+from tui_agent.prompt.remembered import Memories
+from tui_agent.prompt.reread import Instructions
 from tui_agent.prompt.system import SystemPrompt, pieces
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionFolder
@@ -53,6 +56,7 @@ from tui_agent.workspace.root import find_root, identity
 if TYPE_CHECKING:
     from tui_agent.compaction.around import Fresh
     from tui_agent.messages.request import Request
+    from tui_agent.prompt.injections import InjectionSource
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.settings.schema import Settings
 
@@ -119,6 +123,11 @@ async def open_session(
         redact=secrets.redact,
         keep=lambda: session.settings.memory.keep_markers,
     )
+    sources: list[InjectionSource] = [  # each tells the model of one thing that changes
+        Instructions(prompt.instructions, prompt.untold, bus.emit),
+        Memories(recall.changes),
+    ]
+    injections = Injections(context, sources, emit=bus.emit)
     commands = Commands()
     context_commands.add_to(commands)
     record_commands.add_to(commands)
@@ -135,7 +144,7 @@ async def open_session(
             timeline=Timeline(context),
             todo=todo,
             memories=recall,
-            remind=Reminders(context=context, recall=recall, prompt=prompt, emit=bus.emit).remind,
+            remind=Reminders(injections, lambda words: moment(session, words)).remind,
             bus=bus,
             questions=questions,
             replies=Replies(
@@ -165,6 +174,7 @@ async def open_session(
             prepare=prepare,
             fresh=renewed,
             attended=attended,
+            on_compacted=(injections.on_compacted,),
         ),
         title=folder.meta.title,
     )

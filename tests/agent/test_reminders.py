@@ -14,7 +14,7 @@ from tests.support.engine import engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.replies import requests
-from tui_agent.events import Notice
+from tui_agent.events import Notice, Reminded
 from tui_agent.memory.store import MemoryStore
 
 
@@ -128,7 +128,8 @@ async def test_a_file_that_changes_is_told_with_the_next_words_and_the_prompt_st
         (tmp_path / "AGENTS.md").write_text("new rules")
         await run.say("two")
         assert "new rules" in last_words(server.requests[-1])[1]
-        assert any("AGENTS.md" in n.text and n.source == "prompt" for n in run.all(Notice))
+        (reminded,) = run.all(Reminded)
+        assert [(one.source, one.short) for one in reminded.told] == [("instructions", "AGENTS.md")]
         await run.say("three")
         assert last_words(server.requests[-1]) == ["three"]
         (tmp_path / "AGENTS.md").write_text("old rules")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tui_agent.commands import Commands
     from tui_agent.compaction.around import Fresh
     from tui_agent.context import Context
+    from tui_agent.events import Reminded
     from tui_agent.planning.todo import TodoList
     from tui_agent.sessions.folder import SessionFolder
     from tui_agent.settings.schema import Settings
@@ -51,7 +52,7 @@ class Parts(Struct, frozen=True):
     choose: Callable[[str], Awaitable[Chosen]]
     choose_from: Callable[[Settings], None]
     prepare: Callable[[], Awaitable[None]]
-    remind: Callable[[], Awaitable[None]]
+    remind: Callable[[str], Awaitable[Reminded | None]]
     fresh: Callable[[], Awaitable[Fresh]]
     attended: bool = True
     on_compacted: tuple[Callable[[], object], ...] = ()

@@ -2,51 +2,42 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_agent.events import Emit, Notice
-from tui_agent.prompt import injections, remembered, reread
-from tui_agent.prompt.injections import Source, Told
+from tui_agent.agent.replies import total_of
+from tui_agent.events import LeftOut, Reminded, Reminder
+from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
+from tui_agent.prompt.injections import Collected, Injections, Moment
 
 if TYPE_CHECKING:
-    from tui_agent.agent.recall import Recall
-    from tui_agent.context import Context
-    from tui_agent.prompt.system import SystemPrompt
+    from tui_agent.agent.session import Session
 
 
 class Reminders:
-    """The reminders of one session: of its instruction files, and of memories."""
+    """The reminders of one session. `look` gives the moment at which some words stand in the log."""
 
-    def __init__(self, *, context: Context, recall: Recall, prompt: SystemPrompt, emit: Emit) -> None:
-        self._context = context
-        self._recall = recall
-        self._prompt = prompt
-        self._emit = emit
-        self._changed: tuple[str, ...] = ()
-        self._sources = (Source(reread.SOURCE, self._files), Source(remembered.SOURCE, self._memories))
+    def __init__(self, injections: Injections, look: Callable[[str], Moment]) -> None:
+        self._injections = injections
+        self._look = look
+        self.last = Collected()
+        """What came of reminding last: also what was left out, and why."""
 
-    async def remind(self) -> None:
-        """Append what the model does not know yet.
+    async def remind(self, words: str = "") -> Reminded | None:
+        """Append what the model does not know yet, beside the words said since the last time; None if that is nothing.
 
         Raises:
             ContextError: it could not be written.
         """
-        told = await injections.inject(self._context, self._sources)
-        if reread.SOURCE in told:
-            names = ", ".join(self._changed) or "the instructions are as at first"
-            self._emit(Notice(f"the model is told what has changed: {names}", "info", "prompt"))
-
-    async def _files(self) -> Told:
-        now = await asyncio.to_thread(self._prompt.instructions)
-        for notice in self._prompt.untold():
-            self._emit(Notice(notice, "warning", "prompt"))
-        changed = reread.changes(self._context.system_layers, now)
-        self._changed = tuple(changed.names)
-        return Told(changed.text, reread.AS_AT_FIRST)
-
-    async def _memories(self) -> Told | None:
-        told = await asyncio.to_thread(self._recall.changes)
-        if told is None:
+        self.last = last = await self._injections.collect(self._look(words))
+        if not (last.told or last.left):
             return None
-        return Told(told.text, remembered.AS_LISTED, {"memories": list(told.memories)})
+        told = tuple(Reminder(put.name, put.record, put.short, put.text, put.tokens) for put in last.told)
+        return Reminded(told, tuple(LeftOut(one.name, one.why, one.tokens) for one in last.left))
+
+
+def moment(session: Session, words: str) -> Moment:
+    """The moment of a session as its log stands now."""
+    window, total = session.window, total_of(session.context)
+    room = max(0, window - MIN_OUTPUT_TOKENS - total.count) if window > 0 else None
+    return Moment(session.context, words, total, window, session.shrinking.due[1], room)

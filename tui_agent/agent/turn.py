@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.calls import Calls
     from tui_agent.agent.replies import Replies, Stored
     from tui_agent.context import Context
+    from tui_agent.events import Reminded
     from tui_agent.messages.blocks import Block
 
 _MAX_CUT_REPLIES = 3
@@ -50,8 +51,8 @@ class Turn:
 
     `begin` prepares the log for the words it is given. `deliver` puts the prompts that wait for a step into the log,
     each by the function it is given, and says whether there were any. `remind` appends what the model should be told
-    beside a person's words. `relieve` makes room before a step where it is due; `recover` does because a request did
-    not fit, and says whether it could.
+    beside the words it is given, and says what that was. `relieve` makes room before a step where it is due; `recover`
+    does because a request did not fit, and says whether it could.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Turn:
         gate: asyncio.Lock,
         begin: Callable[[str], Awaitable[None]],
         deliver: Callable[[Say], Awaitable[bool]],
-        remind: Callable[[], Awaitable[None]],
+        remind: Callable[[str], Awaitable[Reminded | None]],
         relieve: Callable[[], Awaitable[None]],
         recover: Callable[[Overflowed], Awaitable[bool]],
     ) -> None:
@@ -80,6 +81,7 @@ class Turn:
         self._recover = recover
         self._step = 0
         self._unwritten = False
+        self._reminded: Reminded | None = None
         self.said = False
         """True once the prompt of the newest turn is on disk."""
 
@@ -110,6 +112,7 @@ class Turn:
                 self._emit(LogRecovered())
             turn = next(point for point in reversed(self._context.checkpoints()) if point.turn)
             self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images)))
+            self._tell_reminded()
             reason = await self._steps()
         except asyncio.CancelledError:
             reason = "cancelled"
@@ -134,12 +137,17 @@ class Turn:
         await self._context.checkpoint(turn=True)
         await self._say(words, images)
         self.said = True
-        await self._remind()
+        self._reminded = await self._remind(words)
 
     async def _go_on(self, words: str, images: Sequence[Block]) -> None:
         if not any(point.turn for point in self._context.checkpoints()):
             await self._context.checkpoint(turn=True)
-        await self._remind()
+        self._reminded = await self._remind(words)
+
+    def _tell_reminded(self) -> None:
+        told, self._reminded = self._reminded, None
+        if told is not None:
+            self._emit(told)
 
     async def _reread(self) -> None:
         """Take the log as another program left it; one that is gone is not begun anew behind the person's back."""
@@ -203,7 +211,14 @@ class Turn:
             await self._context.sync()
             going = await self._calls.settle(reply.calls) if reply.calls else True
             await self._context.sync()
-            heard = await self._deliver(self._say)
+            said: list[str] = []
+
+            async def say(words: str, images: Sequence[Block]) -> None:
+                await self._say(words, images)
+                said.append(words)
+
+            heard = await self._deliver(say)
             if heard:
-                await self._remind()
+                self._reminded = await self._remind("\n\n".join(said))
+                self._tell_reminded()
             return reply, going, heard

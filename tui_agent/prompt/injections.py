@@ -1,78 +1,209 @@
 """What the model is told beside a person's words, so that the prompt in front stays as it is.
 
-Nothing is kept of what was told: that is the newest injection of a source in the log, as it is sent now. A source is
-told again exactly if its text differs from that, also after a revert, an elision, a compaction or a restart that lost
-it.
+Sources are asked each time somebody has spoken. Nothing is kept of what was told: that is the newest injection of a
+source in the log, as it is sent now. A source is told again exactly if what it has to tell differs from that, also
+after a revert, an elision, a compaction or a restart that lost it. What another source has told in nearly the same
+words is not told twice, and where the window is tight what matters least is left out. Each that is told is a record
+of its own, the highest priority first.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui_agent.messages.blocks import text_block
+from tui_agent.messages.tokens import Estimator
+from tui_agent.prompt.asking import LIMIT_SECONDS, Asking
+from tui_agent.prompt.likeness import Likeness, fingerprint
+from tui_agent.prompt.telling import (
+    InjectionSource as InjectionSource,
+)  # who writes a source takes these from here
+from tui_agent.prompt.telling import Moment as Moment
+from tui_agent.prompt.telling import Told as Told
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.context.reading import Shown
+    from tui_agent.events import Emit
+
+ALWAYS = 80
+"""What has this priority or a higher one is told however tight the window is."""
 
 
-class Told(Struct, frozen=True):
-    """What a source has to tell: its text, empty if nothing. `withdrawn` is said if it had told something before.
-
-    `fields` go into the record beside the name.
-    """
-
-    text: str
-    withdrawn: str = ""
-    fields: Mapping[str, Any] = {}
-
-
-class Source(Struct, frozen=True):
-    """Something that changes from turn to turn. `tell` gives None where it cannot say: all stays as it was told."""
+class Put(Struct, frozen=True):
+    """An injection that was appended as `record`."""
 
     name: str
-    tell: Callable[[], Awaitable[Told | None]]
+    record: str
+    text: str
+    short: str
+    tokens: int
 
 
-async def inject(context: Context, sources: Sequence[Source]) -> list[str]:
-    """Append what the sources have to tell that the model does not know; returns the names of those.
+class Left(Struct, frozen=True):
+    """An injection that was due and left out, and why."""
 
-    Raises:
-        ContextError: it could not be written.
-    """
-    named = []
-    for source in sources:
-        told = await source.tell()
-        text = await asyncio.to_thread(_due, context, source.name, told) if told is not None else ""
-        if told is None or not text:
-            continue
-        about = {"name": source.name, "fp": sha256(text.encode("utf-8", "replace")).hexdigest()[:16]}
-        await context.append_message(
-            {"role": "user", "content": [text_block(text)]},
+    name: str
+    why: str
+    tokens: int
+
+
+class Collected(Struct, frozen=True):
+    """What came of asking the sources once."""
+
+    told: tuple[Put, ...] = ()
+    left: tuple[Left, ...] = ()
+
+
+class Sent(Struct, frozen=True):
+    """An injection as it is sent now: its place in the log, its text, and what its record says of the source."""
+
+    place: int
+    text: str
+    source: Mapping[str, Any]
+
+
+class _Offer(Struct, frozen=True):
+    """What a source wants told, under the name that the log gives it."""
+
+    name: str
+    priority: int
+    told: Told
+    own: bool = False
+    """It takes back what the source itself had told, which no other can tell for it."""
+
+
+class Injections:
+    """The sources of one session, and what becomes of what they tell. `limit` is what each may take, in seconds."""
+
+    def __init__(
+        self,
+        context: Context,
+        sources: Iterable[InjectionSource],
+        *,
+        emit: Emit,
+        limit: float = LIMIT_SECONDS,
+    ) -> None:
+        self._context = context
+        self._asked = [Asking(source, emit, limit) for source in _by_name(sources)]
+
+    async def collect(self, moment: Moment) -> Collected:
+        """Append what the sources have to tell that the model does not know.
+
+        Raises:
+            ContextError: it could not be written.
+        """
+        answers = await asyncio.gather(*(asked.ask(moment) for asked in self._asked))
+        offers = [
+            _offer(asked, told) for asked, answer in zip(self._asked, answers, strict=True) for told in answer
+        ]
+        chosen, left = await asyncio.to_thread(self._choose, offers, moment.room)
+        put = [await self._append(offer, tokens) for offer, tokens in chosen]
+        return Collected(tuple(put), tuple(left))
+
+    def on_compacted(self) -> None:
+        """Tell every source that the history was compacted; one that fails does not keep it from the others."""
+        for asked in self._asked:
+            asked.on_compacted()
+
+    def _choose(
+        self, offers: Sequence[_Offer], room: int | None
+    ) -> tuple[list[tuple[_Offer, int]], list[Left]]:
+        sent = newest_of_all(self._context)
+        due = [one for offer in offers if (one := _due(offer, sent.get(offer.name))) is not None]
+        estimator, factor = Estimator(self._context.model), self._context.factor
+        chosen: list[tuple[_Offer, int]] = []
+        left: list[Left] = []
+        for offer, twin in _apart(sorted(due, key=lambda one: -one.priority), sent):
+            tokens = round(estimator.weigh(text_block(offer.told.text)) * factor)
+            if twin:
+                left.append(Left(offer.name, f"{twin} tells it already", tokens))
+            elif room is not None and offer.priority < ALWAYS and tokens > room:
+                left.append(
+                    Left(offer.name, f"no room: about {tokens:,} tokens, {max(0, room):,} are free", tokens)
+                )
+            else:
+                chosen.append((offer, tokens))
+                room = None if room is None else room - tokens
+        return chosen, left
+
+    async def _append(self, offer: _Offer, tokens: int) -> Put:
+        told = offer.told
+        source: dict[str, Any] = {"name": offer.name, "fp": fingerprint(told.text, told.version)}
+        if told.version:
+            source["version"] = told.version
+        (record,) = await self._context.append_message(
+            {"role": "user", "content": [text_block(told.text)]},
             origin="injection",
-            sources=[{**about, **told.fields}],
+            sources=[{**source, **told.fields}],
         )
-        named.append(source.name)
-    return named
+        return Put(offer.name, record.id, told.text, told.short or offer.name, tokens)
 
 
 def newest(context: Shown, name: str) -> tuple[str, Mapping[str, Any]] | None:
     """The newest text of a source that is sent, and what its record says of it; None if there is none."""
+    found = next((one for known, one in _sent(context) if known == name), None)
+    return (found.text, found.source) if found is not None else None
+
+
+def newest_of_all(context: Shown) -> dict[str, Sent]:
+    """What each source has told last, as it is sent now."""
+    found: dict[str, Sent] = {}
+    for name, one in _sent(context):
+        found.setdefault(name, one)
+    return found
+
+
+def _sent(context: Shown) -> Iterator[tuple[str, Sent]]:
+    """What every source has told that is sent now, the newest first."""
     for record in context.newest_of("injection"):
-        for source in record.body.get("sources") or ():
-            if isinstance(source, dict) and source.get("name") == name:
-                message = context.message(record.id)
-                if message is not None:
-                    return message.text, source
-    return None
+        named = [one for one in record.body.get("sources") or () if isinstance(one, dict)]
+        message = context.message(record.id) if named else None
+        if message is None:
+            continue
+        for source in named:
+            yield str(source.get("name")), Sent(record.index, message.text, source)
 
 
-def _due(context: Context, name: str, told: Told) -> str:
-    before = newest(context, name)
-    text = told.text or (told.withdrawn if before is not None else "")
-    return "" if before is not None and before[0] == text else text
+def _by_name(sources: Iterable[InjectionSource]) -> list[InjectionSource]:
+    """The sources, the first of each name."""
+    named: dict[str, InjectionSource] = {}
+    for source in sources:
+        named.setdefault(source.name, source)
+    return list(named.values())
+
+
+def _offer(asked: Asking, told: Told) -> _Offer:
+    return _Offer(f"{asked.name}:{told.about}" if told.about else asked.name, asked.priority, told)
+
+
+def _due(offer: _Offer, before: Sent | None) -> _Offer | None:
+    """What is to be told; None if it is what was told last, or nothing and nothing had been told."""
+    told = offer.told
+    if not told.text.strip():
+        if before is None or not told.withdrawn or before.text == told.withdrawn:
+            return None
+        return replace(offer, told=Told(told.withdrawn), own=True)
+    if before is not None and before.text == told.text and before.source.get("version", "") == told.version:
+        return None
+    return offer
+
+
+def _apart(due: Sequence[_Offer], sent: Mapping[str, Sent]) -> Iterator[tuple[_Offer, str]]:
+    """Each with the name of another source that tells the same: before it here, or in the log behind its own last."""
+    likeness = {name: Likeness(one.text) for name, one in sent.items()}
+    taken: dict[str, Likeness] = {}
+    for offer in due:
+        like = Likeness(offer.told.text)
+        place = sent[offer.name].place if offer.name in sent else -1
+        known = {name: one for name, one in likeness.items() if sent[name].place > place} | taken
+        others = (name for name, one in known.items() if name != offer.name and like.is_like(one))
+        twin = "" if offer.own else next(others, "")
+        if not twin:
+            taken[offer.name] = like
+        yield offer, twin

@@ -8,13 +8,14 @@ newest such text is all that counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from tui_agent.prompt import injections
+from tui_agent.prompt.telling import Moment, Told
 
 if TYPE_CHECKING:
     from tui_agent.context.reading import Shown
@@ -66,6 +67,29 @@ class Listed(Struct, frozen=True):
 
     text: str
     memories: Sequence[Mapping[str, Any]] = ()
+
+
+class Memories:
+    """Tells what is remembered otherwise than the prompt lists it. `changes` gives that; None where it is not known."""
+
+    name = SOURCE
+    priority = 70
+
+    def __init__(self, changes: Callable[[], Listed | None]) -> None:
+        self._changes = changes
+
+    def generate(self, moment: Moment) -> Told | None:
+        """One text of all that is different."""
+        listed = self._changes()
+        if listed is None:
+            return None
+        fields = {"memories": list(listed.memories)}
+        return Told(
+            listed.text, AS_LISTED, fields, short="memories changed" if listed.text else "memories as listed"
+        )
+
+    def on_compacted(self) -> None:
+        """The prompt lists them anew."""
 
 
 def budget(window: int) -> int:

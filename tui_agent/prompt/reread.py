@@ -5,15 +5,18 @@ As with memories one text tells all that is different from the prompt, so that t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui_agent.events import Emit, Notice
+from tui_agent.prompt.telling import Moment, Told
+
 if TYPE_CHECKING:
     from tui_agent.prompt.system import Layer
 
-SOURCE = "files"
+SOURCE = "instructions"
 """The name of the source of reminders."""
 
 _CHANGED = "Instructions have changed since the beginning. This is all that is different, and what holds now:"
@@ -53,3 +56,30 @@ def changes(before: Iterable[Mapping[str, Any]], now: Sequence[Layer]) -> Change
         return Changed("")
     text = "\n\n".join([_CHANGED, *parts.values()])
     return Changed(f"<system-reminder>\n{text}\n</system-reminder>", tuple(parts))
+
+
+class Instructions:
+    """Tells what is different from the prompt. `read` gives the layers as they would be now, `untold` what should be
+    said of how they were read."""
+
+    name = SOURCE
+    priority = 80
+
+    def __init__(
+        self, read: Callable[[], Sequence[Layer]], untold: Callable[[], Sequence[str]], emit: Emit
+    ) -> None:
+        self._read = read
+        self._untold = untold
+        self._emit = emit
+
+    def generate(self, moment: Moment) -> Told:
+        """One text of all that is different."""
+        now = self._read()
+        for notice in self._untold():
+            self._emit(Notice(notice, "warning", "prompt"))
+        changed = changes(moment.context.system_layers, now)
+        names = ", ".join(changed.names) or "the instructions are as at first"
+        return Told(changed.text, AS_AT_FIRST, short=names)
+
+    def on_compacted(self) -> None:
+        """The prompt tells them anew."""
