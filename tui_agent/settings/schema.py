@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from msgspec.structs import force_setattr
 
+from tui_agent.settings.prompting import Prompt
 from tui_agent.settings.rules import Setting, SettingsError
 from tui_agent.settings.serving import Mcp, McpServer, Tools
 from tui_agent.settings.shortening import Compaction, OwnCompaction
@@ -220,6 +221,7 @@ class Settings(Table, frozen=True):
     terminal: Terminal = table(Terminal)
     backups: Backups = table(Backups)
     memory: Memory = table(Memory)
+    prompt: Prompt = table(Prompt)
     hooks: Hooks = table(Hooks)
     prices: Mapping[str, Price] = tables(Price)
     knowledge_bases: Mapping[str, KnowledgeBase] = tables(KnowledgeBase)
