@@ -31,6 +31,7 @@ from typing import Any, Literal, Self
 from aiohttp import web
 
 from tests.support import validity
+from tests.support.prompt_cache import PromptCache, tokens_of
 
 Ending = Literal["stop", "cut", "error", "no_stop_reason", "no_message_stop"]
 Wording = Literal["anthropic", "output", "bedrock", "llama", "ollama", "openai", "kimi", "glm", "generic"]
@@ -266,6 +267,7 @@ class ScriptedServer:
         connections: how many connections those requests came over.
         listings: how often the model list was asked for.
         deltas: how many pieces of answers were sent.
+        cache: the prompt cache that gives the figures of usage; None until `caching` is called.
         violations: rules of the API that requests broke, in words.
         unscripted: how many requests came when the script was at its end.
     """
@@ -278,6 +280,7 @@ class ScriptedServer:
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.violations: list[str] = []
+        self.cache: PromptCache | None = None
         self.listings = 0
         self.deltas = 0
         self.unscripted = 0
@@ -300,6 +303,11 @@ class ScriptedServer:
     def always(self, step: Step | None) -> None:
         """Answer every request beyond the script with this step."""
         self._fallback = step
+
+    def caching(self, **options: Any) -> PromptCache:
+        """Answer with the figures of a prompt cache from now on, where a reply does not bring its own."""
+        self.cache = PromptCache(**options)
+        return self.cache
 
     @property
     def remaining(self) -> int:
@@ -405,6 +413,16 @@ class ScriptedServer:
         reply = step(body)
         return await reply if inspect.isawaitable(reply) else reply
 
+    def _counted(self, reply: Reply, body: dict[str, Any]) -> Reply:
+        """The reply with the figures of the prompt cache, if there is one."""
+        if self.cache is None:
+            return reply
+        figures = self.cache.begin(body)
+        if reply.usage is not None:
+            return reply
+        written = tokens_of([dict(block) for block in reply.content])
+        return replace(reply, usage={**figures.usage(), "output_tokens": max(1, written)})
+
     async def _stream(self, request: web.Request, body: dict[str, Any], reply: Reply) -> web.StreamResponse:
         number = next(self._messages)
         response = web.StreamResponse(
@@ -418,7 +436,7 @@ class ScriptedServer:
         await response.prepare(request)
         loop = asyncio.get_running_loop()
         sent, due = 0, loop.time()
-        for event in _events(reply, f"msg_{number:06d}", body):
+        for event in _events(self._counted(reply, body), f"msg_{number:06d}", body):
             delta = event["type"] == "content_block_delta"
             if (
                 reply.held is not None
