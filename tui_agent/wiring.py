@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui_agent import paths
 from tui_agent.agent.approvals import Approvals
+from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
@@ -26,7 +27,7 @@ from tui_agent.agent.proposing import Proposing
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
 from tui_agent.agent.reminders import Reminders, moment
-from tui_agent.agent.replies import Replies, assemble, limits_of
+from tui_agent.agent.replies import Replies
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
 from tui_agent.commands import Commands
@@ -37,7 +38,6 @@ from tui_agent.llm.provider import ProviderError
 from tui_agent.memory import lives
 from tui_agent.memory.filed import Files
 from tui_agent.memory.store import MemoryStore
-from tui_agent.messages.blocks import text_block
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.outfit import toolbox as outfit
@@ -45,7 +45,7 @@ from tui_agent.planning.todo import TodoList
 from tui_agent.prompt.injections import Injections
 from tui_agent.prompt.remembered import Memories
 from tui_agent.prompt.reread import Instructions
-from tui_agent.prompt.system import SystemPrompt, pieces
+from tui_agent.prompt.system import SystemPrompt
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings import secrets
@@ -262,11 +262,9 @@ async def preview_request(
     folder = SessionFolder(context.path.parent)
     recall = _recall(workspace, folder, context, lambda: provider.window, lambda event: None)
     layers = await asyncio.to_thread(_prompt(workspace, append_system, recall).layers)
-    system = [text_block(piece) for piece in pieces(layers)]
     tools = outfit(workspace, folder, TodoList(context), lambda event: None).offer()
     limits = limits_of(provider, chosen.thinking)
-    told = [entry for layer in layers for entry in layer.memories if not entry.get("left")]
-    return await asyncio.to_thread(assemble, context, limits, system=system, tools=tools, memories=told)
+    return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=tools)
 
 
 def _rules(settings: Settings, allow: Sequence[str]) -> Rules:

@@ -15,7 +15,7 @@ from tests.context.compare import check
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent import events
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.compaction.instructions import OPENING
 from tui_agent.context import Context
 from tui_agent.events import Answer, Asked, CompactionCompleted, CompactionFailed, CompactionSkipped

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.engine import engine, reread
 from tests.support.server import Hold, Reply, ScriptedServer
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
 from tui_agent.events import OWN_COMMAND, SessionOpened, ToolEnded, ToolProgress, ToolStarted
 from tui_agent.sessions.folder import SessionFolder

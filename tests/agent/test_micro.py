@@ -12,7 +12,7 @@ from tests.context.compare import check
 from tests.support.engine import Run, engine, reread, scripted_settings
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import events
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.settings.schema import Compaction, Hooks, OwnCompaction, Settings
 
 WINDOW = 40_000

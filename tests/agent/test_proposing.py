@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent import paths
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.context import Context
 from tui_agent.events import (
     MemoryChanged,

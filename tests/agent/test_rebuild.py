@@ -9,14 +9,14 @@ from pathlib import Path
 
 from tests.support.engine import engine, reread
 from tests.support.server import Hold, Reply, ScriptedServer
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 
 _BLANK = {"type": "text", "text": "\n\n"}
 
 _READER = """
 import asyncio, json, sys
 from pathlib import Path
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.context import Context
 
 async def main():

@@ -13,7 +13,7 @@ from tests.agent.test_compaction import SUMMARY, compacted, settings, talked
 from tests.support.engine import engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.events import Notice, Reminded
 from tui_agent.memory.store import MemoryStore
 

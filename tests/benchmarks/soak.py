@@ -270,7 +270,7 @@ def _records(folder: Path) -> int:
 
 async def _index(log: Path) -> tuple[float, float]:
     """MB that this process needs more for each record of a log when it has read and weighed it, and for a request."""
-    from tui_agent.agent.replies import assemble
+    from tui_agent.agent.building import assemble
     from tui_agent.context import Context
     from tui_agent.llm.heap import trim
     from tui_agent.prompt.assembler import Limits

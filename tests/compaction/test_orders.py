@@ -19,7 +19,7 @@ from tests.compaction.test_foreign import validated
 from tests.context.compare import check
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
 from tui_agent.context import Context
 from tui_agent.events import CompactionCompleted, CompactionFailed, Notice, TurnEnded

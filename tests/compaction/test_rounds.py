@@ -18,7 +18,7 @@ from tests.compaction.stories import FACT, Fact, Scripted, Story, quoting, spoke
 from tests.context.compare import check
 from tests.support.engine import engine
 from tests.support.server import Reply, ScriptedServer
-from tui_agent.agent.replies import requests
+from tui_agent.agent.past import requests
 from tui_agent.compaction.ledger import MAX_BYTES
 from tui_agent.compaction.making import Wanted
 from tui_agent.compaction.strategy import Compaction

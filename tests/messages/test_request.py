@@ -45,7 +45,7 @@ def make(**more: Any) -> Request:
 
 def test_a_request_is_made_by_make_alone() -> None:
     with pytest.raises(TypeError, match=r"Request\.make"):
-        Request(object(), {}, b"", sources=(), blocks=(), changes=())
+        Request(object(), {}, None, changes=())  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         Request()  # type: ignore[call-arg]
 

@@ -13,7 +13,7 @@ from tui_agent.messages.request import Request
 from tui_agent.messages.tokens import Estimator, Tokens
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, Assembler, DoesNotFit, Limits
 from tui_agent.prompt.cache import PrefixWatch, breakpoints
-from tui_agent.prompt.manifest import Total
+from tui_agent.prompt.manifest import About, Item, Total
 
 TOOL = {"name": "bash", "description": "run", "input_schema": {"type": "object", "properties": {}}}
 
@@ -88,8 +88,30 @@ def built(history: list[Message], total: int, window: int = 10_000) -> Any:
         tools=[TOOL],
         history=history,
         total=Total(total, total, 0, "exact"),
-        weigh=lambda record: Tokens(10, "exact"),
+        books=Ledger(),
     )
+
+
+class Ledger:
+    """Books in which every record weighs ten tokens."""
+
+    def tokens(self, record: str) -> Tokens:
+        return Tokens(10, "exact")
+
+    def message(self, record: str) -> About:
+        return About("words" if record.startswith("u") else "answer", record, record=record)
+
+    def layers(self) -> list[About]:
+        return [About("layer", "builtin", "tui-agent", "p")]
+
+    def tools(self) -> About:
+        return About("tool", "", record="t")
+
+    def memories(self) -> list[dict[str, Any]]:
+        return []
+
+    def left_out(self) -> list[Item]:
+        return []
 
 
 def test_the_manifest_lists_the_bytes_of_each_item_as_they_are_sent() -> None:
@@ -97,13 +119,13 @@ def test_the_manifest_lists_the_bytes_of_each_item_as_they_are_sent() -> None:
         [say('tricky "messages":[ "system":[', 1), answer("a", 1), say("tricky", 2)], 100
     )
     encoded = request.encode()
-    kinds = [item.section for item in manifest.items]
-    assert kinds == ["tools", "system", "messages", "messages", "messages"]
-    for item in manifest.items:
-        piece = json.loads(encoded[item.start : item.end])
-        assert piece.get("role", item.name) in (item.name, "user", "assistant")
-    assert [item.sources for item in manifest.items[2:]] == [("u1",), ("a1",), ("u2",)]
-    assert sum(item.tokens.count for item in manifest.items) + manifest.unattributed == 100
+    sections = [item.section for item in manifest.items]
+    assert sections[:5] == ["tools", "system", "messages", "messages", "messages"]
+    assert set(sections[5:]) == {"frame"}
+    assert [item.record for item in manifest.items[:5]] == ["t", "p", "u1", "a1", "u2"]
+    for item in manifest.items[:5]:
+        assert isinstance(json.loads(encoded[item.start : item.end].rstrip(b",")), dict)
+    assert sum(item.tokens.count for item in manifest.items) == 100
 
 
 def test_the_answer_gets_what_room_is_left() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_agent.agent.replies import total_of
+from tui_agent.agent.building import total_of
 from tui_agent.events import LeftOut, Reminded, Reminder
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
 from tui_agent.prompt.injections import Collected, Injections, Moment

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui_agent.agent.building import assemble, limits_of, total_of
 from tui_agent.agent.failing import failure
 from tui_agent.agent.proposing import Visible
 from tui_agent.events import (
@@ -21,25 +22,22 @@ from tui_agent.events import (
     UsageReported,
     Weighed,
 )
-from tui_agent.llm.models import thinking
 from tui_agent.llm.provider import ContextOverflow, ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.llm.retry import ATTEMPTS, Retrying
 from tui_agent.memory.markers import clean
 from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.lint import repairs
-from tui_agent.messages.tokens import Estimator
-from tui_agent.prompt import remembered
-from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits, rebuild
+from tui_agent.prompt.assembler import DoesNotFit
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
 from tui_agent.tools.tool import Call
 
 if TYPE_CHECKING:
     from tui_agent.agent.proposing import Proposing
-    from tui_agent.context import Context, Record
-    from tui_agent.context.reading import Past
+    from tui_agent.context import Context
     from tui_agent.llm.provider import Provider
     from tui_agent.messages.request import Request
+    from tui_agent.prompt.assembler import Limits
 
 _CUT_BY_LIMIT = (
     "not run: the answer reached its output limit while writing this call, so its arguments are cut off. "
@@ -297,73 +295,6 @@ class Replies:
                 "model",
             )
         )
-
-
-def limits_of(provider: Provider, level: str) -> Limits:
-    """What a provider's model takes, with the thinking parameter for a level of the settings."""
-    model, longest = provider.model, provider.max_output_tokens
-    return Limits(model, provider.window, longest, thinking(level, model, longest))
-
-
-def assemble(
-    context: Context,
-    limits: Limits,
-    *,
-    system: Sequence[Block] = (),
-    tools: Sequence[Mapping[str, Any]] = (),
-    memories: Sequence[Mapping[str, Any]] = (),
-) -> tuple[Request, Manifest]:
-    """The request the log stands for, under these limits. `system`, the `memories` it tells, and `tools` stand in for
-    those a new log lacks.
-
-    Raises:
-        DoesNotFit: it does not fit the window.
-    """
-    new = context.system_prompt is None
-    return Assembler(limits, Estimator(limits.model)).build(
-        system=system if new else context.system_blocks,
-        tools=tools if context.tools is None else context.tools,
-        history=context.history,
-        total=total_of(context),
-        weigh=context.tokens,
-        told=lambda: memories if new else remembered.sent(context),
-    )
-
-
-def requests(context: Context) -> Iterator[tuple[Mapping[str, Any], Request]]:
-    """Every request of this log that has a `_usage`, built again from the log alone, with that usage.
-
-    Its hash equals the usage's `request`: what was sent can be seen again at any time, from backups too.
-    """
-    for record in context.records:
-        usage = record.body if record.role == "_usage" else {}
-        if not usage.get("request"):
-            continue
-        past = _past(context, usage, record)
-        yield (
-            usage,
-            rebuild(
-                system=past.system_blocks,
-                tools=past.tools or [],
-                history=past.history,
-                params=usage["params"],
-            ),
-        )
-
-
-def _past(context: Context, usage: Mapping[str, Any], record: Record) -> Past:
-    """The context as it was when the request of a usage was built: what came while the answer did is not in it."""
-    known = context.find(str(usage.get("through") or ""))
-    last = known[0].index if len(known) == 1 else record.index - 1
-    # The first record behind it that is whole; the usage itself is one.
-    behind = next(r for r in context.records[last + 1 : record.index + 1] if r.role)
-    return context.before(behind.id)
-
-
-def total_of(context: Context) -> Total:
-    """The weight of the next request as the log accounts for it."""
-    weight = context.weigh()
-    return Total(weight.total, weight.exact, weight.pending, weight.mark)
 
 
 def _calls(reply: Reply) -> list[Call]:

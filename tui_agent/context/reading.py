@@ -139,6 +139,16 @@ class Shown(ABC):
         found = self._log.body(self._log.prompts[-1]).get("memories") if self._log.prompts else None
         return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else None
 
+    @property
+    def prompt_record(self) -> str:
+        """The id of the record that holds the newest system prompt; "" if there is none."""
+        return self._log.id(self._log.prompts[-1]) if self._log.prompts else ""
+
+    @property
+    def tools_record(self) -> str:
+        """The id of the record that holds the newest tool set; "" if there is none."""
+        return self._log.id(self._log.tools[-1]) if self._log.tools else ""
+
     def newest_of(self, origin: str) -> Iterator[Record]:
         """The records of messages of that origin, the newest first, read as they are asked for."""
         return views.newest_of(self._log, origin)
@@ -170,6 +180,13 @@ class Shown(ABC):
             ValueError: there is no such record.
         """
         return list(self._log.elisions.on(self._index(record)))
+
+    def elisions(self) -> Iterator[tuple[str, tuple[Elision, ...], int]]:
+        """Every record that is not sent as it was written, in order: its id, the elisions in force on it, and the
+        tokens that they save."""
+        for index, elisions in sorted(self._log.elisions.in_force.items()):
+            saved = self._figures.estimate(index, ()) - self._figures.estimate(index, elisions)
+            yield self._log.id(index), elisions, saved
 
     @property
     def batches(self) -> Sequence[Record]:
@@ -236,6 +253,11 @@ class Shown(ABC):
     def tools_tokens(self) -> Tokens:
         """What the tool definitions in force weigh."""
         return self._figures.tools
+
+    @property
+    def factor(self) -> float:
+        """What estimates are multiplied by: exact over estimated, as learned from the newest usages."""
+        return self._figures.factor
 
     # --- bookmarks -------------------------------------------------------------------------------------------------
 
@@ -352,11 +374,6 @@ class Reading(Shown):
         May be negative. The first look weighs every record.
         """
         return self._writer.accounting.unattributed
-
-    @property
-    def factor(self) -> float:
-        """What estimates are multiplied by: exact over estimated, as learned from the newest usages."""
-        return self._writer.accounting.factor
 
     @property
     def model(self) -> str:

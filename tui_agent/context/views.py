@@ -7,8 +7,8 @@ was made, also after more was appended or another file took the log's name.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from msgspec import Struct
 from tui_agent.messages.blocks import Message, Role
 
 if TYPE_CHECKING:
+    from tui_agent.context.elisions import Elision
     from tui_agent.context.projection import Projection
     from tui_agent.context.records import Record
 
@@ -92,11 +93,18 @@ class _First(Sequence[int]):
 class Messages(View[Message]):
     """Messages of a log, which can be told apart without being decoded."""
 
-    __slots__ = ("_projection",)
+    __slots__ = ("_elided", "_projection")
 
-    def __init__(self, projection: Projection, items: Sequence[int], item: Callable[[int], Message]) -> None:
+    def __init__(
+        self,
+        projection: Projection,
+        items: Sequence[int],
+        item: Callable[[int], Message],
+        elided: Mapping[int, tuple[Elision, ...]],
+    ) -> None:
         super().__init__(items, item)
         self._projection = projection
+        self._elided = elided
 
     def names(self) -> list[str]:
         """The ids of all, in order."""
@@ -109,6 +117,25 @@ class Messages(View[Message]):
             and other._projection is self._projection
             and other._items[:count] == self._items[:count]
         )
+
+    def shared(self, other: object) -> int:
+        """How many messages at the beginning are the same there, as they are sent; none is decoded."""
+        if not isinstance(other, Messages) or other._projection.source is not self._projection.source:
+            return 0
+        most = min(len(self), len(other))
+        if self._items[:most] != other._items[:most]:
+            most = bisect_left(
+                range(most), True, key=lambda at: self._items[: at + 1] != other._items[: at + 1]
+            )
+        if self._elided is not other._elided:
+            changed = (
+                index
+                for index in self._elided.keys() | other._elided.keys()
+                if self._elided.get(index, ()) != other._elided.get(index, ())
+            )
+            if (first := min(changed, default=None)) is not None:
+                most = min(most, bisect_left(self._items, first, 0, most))
+        return most
 
 
 def history(projection: Projection, clean: Callable[[str], str] | None = None) -> Messages:
@@ -124,7 +151,7 @@ def history(projection: Projection, clean: Callable[[str], str] | None = None) -
             content = [_cleaned(block, clean) for block in content]
         return message_at(projection, index, content)
 
-    return Messages(projection, _First(projection.visible, len(projection.visible)), message)
+    return Messages(projection, _First(projection.visible, len(projection.visible)), message, elided)
 
 
 def _cleaned(block: dict[str, Any], clean: Callable[[str], str]) -> dict[str, Any]:

@@ -33,11 +33,15 @@ class Item(Struct):
 
 
 class Draft(Struct):
-    """A message. `own`: the model that is asked wrote it."""
+    """A message. `own`: the model that is asked wrote it. `numbers` are the ids of calls that it takes, with how often
+    each was taken; `images` how many pictures it holds.
+    """
 
     role: str
     items: list[Item]
     own: bool = False
+    numbers: list[tuple[str, int]] = field(default_factory=list)
+    images: int = 0
 
     @property
     def record(self) -> str:
@@ -45,12 +49,23 @@ class Draft(Struct):
         return next((item.record for item in self.items if item.record), "")
 
 
+class Before(Struct, frozen=True):
+    """What there is in front of a part of a history: the ids of calls that are taken, with how often, and how many
+    pictures there are. It ends with the user; the part begins with the assistant."""
+
+    used: dict[str, int]
+    images: int
+
+
 class Work(Struct):
-    """All drafts, the rule that is at them, and what was changed so far."""
+    """All drafts, what is in front of them (None: nothing), the rule that is at them, what was changed so far, and
+    whether there are many pictures."""
 
     drafts: list[Draft]
+    before: Before | None = None
     rule: str = ""
     changes: list[Change] = field(default_factory=list)
+    crowded: bool = False
 
     def say(self, record: str, text: str) -> None:
         """Note a change by the rule that is at work."""

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from tui_agent.messages import wellformed
 from tui_agent.messages.blocks import text_block, tool_result
-from tui_agent.messages.drafts import Change, Draft, Item, Work, drafts, same_model, synthetic
+from tui_agent.messages.drafts import Before, Change, Draft, Item, Work, drafts, same_model, synthetic
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
@@ -44,12 +44,19 @@ _NOT_FROM_ASSISTANT = wellformed.FROM_USER - wellformed.PLAIN
 
 
 class Linted(Struct, frozen=True):
-    """A valid history: API messages; for each the records it was made from; for each block its record (or "")."""
+    """A valid history: API messages; for each the records it was made from; for each block its record (or "").
+
+    `numbers` and `images` say what each message takes of that which is counted through (see `Before`); `crowded` that
+    there are so many pictures that large ones are left out.
+    """
 
     messages: list[dict[str, Any]]
     sources: list[tuple[str, ...]]
     blocks: list[tuple[str, ...]]
     changes: list[Change]
+    numbers: list[list[tuple[str, int]]]
+    images: list[int]
+    crowded: bool
 
 
 def lint(history: Iterable[Message], *, model: str) -> tuple[list[dict[str, Any]], list[Change]]:
@@ -58,14 +65,21 @@ def lint(history: Iterable[Message], *, model: str) -> tuple[list[dict[str, Any]
     return done.messages, done.changes
 
 
-def linted(history: Iterable[Message], *, model: str) -> Linted:
-    """`lint`, with the records that each message and block came from."""
-    work = _worked(history, model)
+def linted(history: Iterable[Message], *, model: str, before: Before | None = None) -> Linted:
+    """`lint`, with the records that each message and block came from.
+
+    `before` makes it the rest of a history whose beginning was linted already: what is made of both, one behind the
+    other, is what would be made of the whole, if `crowded` is the same.
+    """
+    work = _worked(history, model, before)
     return Linted(
         [{"role": d.role, "content": [i.block for i in d.items]} for d in work.drafts],
         [tuple(dict.fromkeys(i.record for i in d.items if i.record)) for d in work.drafts],
         [tuple(i.record for i in d.items) for d in work.drafts],
         work.changes,
+        [d.numbers for d in work.drafts],
+        [d.images for d in work.drafts],
+        work.crowded,
     )
 
 
@@ -80,8 +94,8 @@ def repairs(history: Iterable[Message], *, model: str = "") -> list[Block]:
     return [item.repair for item in work.drafts[-1].items if item.repair is not None]
 
 
-def _worked(history: Iterable[Message], model: str) -> Work:
-    work = Work(drafts(history, model))
+def _worked(history: Iterable[Message], model: str, before: Before | None = None) -> Work:
+    work = Work(drafts(history, model), before)
     for rule in RULES:
         work.rule = rule.__name__
         rule(work)
@@ -186,7 +200,10 @@ def one_message_a_turn(work: Work) -> None:
         if not draft.items:
             continue
         if merged and merged[-1].role == draft.role:
-            merged[-1] = Draft(draft.role, merged[-1].items + draft.items, merged[-1].own and draft.own)
+            last = merged[-1]
+            merged[-1] = Draft(
+                draft.role, last.items + draft.items, last.own and draft.own, last.numbers + draft.numbers
+            )
         else:
             merged.append(draft)
     work.drafts = merged
@@ -194,7 +211,7 @@ def one_message_a_turn(work: Work) -> None:
 
 def calls_and_results(work: Work) -> None:
     """Every call has an id of its own and one result, first in the next message, in the order of the calls."""
-    used: dict[str, int] = {}
+    used = dict(work.before.used) if work.before else {}
     answered: list[Draft] = []
     calls: list[tuple[Item, object]] = []
     for draft in work.drafts:
@@ -224,7 +241,7 @@ def ends(work: Work) -> None:
     if not work.drafts:
         work.say("", "there was nothing to send")
         work.drafts = [synthetic(CONTINUE)]
-    if work.drafts[0].role == "assistant":
+    if work.drafts[0].role == "assistant" and work.before is None:
         work.say(work.drafts[0].record, "a text was put before the assistant's first message")
         work.drafts.insert(0, synthetic(EARLIER))
     if work.drafts[-1].role == "assistant":
@@ -234,10 +251,11 @@ def ends(work: Work) -> None:
 
 def many_images(work: Work) -> None:
     """With more than 20 images in a request, none is longer than 2000 px."""
-    images = sum(
-        1 for d in work.drafts for i in d.items for b in _with_parts(i.block) if b["type"] == "image"
-    )
-    if images <= wellformed.MANY_IMAGES:
+    for draft in work.drafts:
+        draft.images = sum(b["type"] == "image" for i in draft.items for b in _with_parts(i.block))
+    images = sum(draft.images for draft in work.drafts) + (work.before.images if work.before else 0)
+    work.crowded = images > wellformed.MANY_IMAGES
+    if not work.crowded:
         return
     for draft in work.drafts:
         for item in draft.items:
@@ -326,11 +344,13 @@ def _number(work: Work, draft: Draft, used: dict[str, int]) -> list[tuple[Item, 
         name = base
         while name in used:
             used[base] += 1
+            draft.numbers.append((base, used[base]))
             name = f"{base}-{used[base]}"
         if name != had:
             work.say(item.record, f"the call's id {had!r:.60} is sent as {name}")
             item.block = {**item.block, "id": name}
         used[name] = 1
+        draft.numbers.append((name, 1))
         calls.append((item, had))
     return calls
 

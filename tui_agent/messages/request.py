@@ -7,15 +7,15 @@ stay references to blobs; the provider puts the bytes in when it sends.
 from __future__ import annotations
 
 import hashlib
-import json
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent.messages import wellformed
 from tui_agent.messages.frozen import freeze, thaw
-from tui_agent.messages.lint import Change, linted
+from tui_agent.messages.lint import Change
 from tui_agent.messages.named import named
+from tui_agent.messages.prepared import Prepared, canonical, prepare
+from tui_agent.messages.spans import BEHIND, HEAD, SYSTEM, TAIL, TOOLS, Spans
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
@@ -26,7 +26,6 @@ Breakpoint = tuple[Literal["tool", "system"], int] | tuple[Literal["message"], i
 MAX_BREAKPOINTS = 4
 
 _MADE = object()
-_CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 _EPHEMERAL = {"type": "ephemeral"}
 
 
@@ -38,26 +37,20 @@ class Request:
     for each of its blocks the record's id (`""` for a block that lint put in).
     """
 
-    __slots__ = ("_body", "_breakpoints", "_encoded", "blocks", "changes", "prints", "sources")
+    __slots__ = ("_body", "_breakpoints", "_prepared", "changes")
 
-    blocks: tuple[tuple[str, ...], ...]
     changes: tuple[Change, ...]
-    prints: Sequence[int]
-    sources: tuple[tuple[str, ...], ...]
     _body: dict[str, Any]
     _breakpoints: tuple[Breakpoint, ...]
-    _encoded: bytes
+    _prepared: Prepared
 
     def __init__(
         self,
         made: object,
         body: dict[str, Any],
-        encoded: bytes,
+        prepared: Prepared,
         *,
-        sources: tuple[tuple[str, ...], ...],
-        blocks: tuple[tuple[str, ...], ...],
         changes: tuple[Change, ...],
-        prints: Sequence[int] = (),
         breakpoints: tuple[Breakpoint, ...] = (),
     ) -> None:
         """Not for callers: a Request comes from `Request.make`.
@@ -67,15 +60,7 @@ class Request:
         """
         if made is not _MADE:
             raise TypeError("a Request is made by Request.make(...), which lints the history")
-        fields = {
-            "_body": body,
-            "prints": prints,
-            "sources": sources,
-            "blocks": blocks,
-            "changes": changes,
-            "_breakpoints": breakpoints,
-            "_encoded": encoded,
-        }
+        fields = {"_body": body, "_prepared": prepared, "changes": changes, "_breakpoints": breakpoints}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
@@ -98,37 +83,30 @@ class Request:
         max_tokens: int,
         tools: Sequence[Mapping[str, Any]],
         thinking: Mapping[str, Any] | None = None,
+        last: Request | None = None,
     ) -> Request:
         """Lint the history, the system prompt and the tools, and make the request of them.
 
         What comes out of a log makes a request whatever it holds; `changes` says what was mended. Any cache_control is
-        left out; `marked` sets it. `thinking` is the API's setting (None: not sent).
+        left out; `marked` sets it. `thinking` is the API's setting (None: not sent). Messages that are as in the `last`
+        request are taken from it; the outcome is the same without it.
 
         Raises:
             ValueError: `max_tokens` is under 1.
         """
         if max_tokens < 1:
             raise ValueError(f"max_tokens is {max_tokens}; at least 1 token must be left for the answer")
-        done = linted(history, model=model)
+        prepared = prepare(history, model=model, last=None if last is None else last._prepared)
         changes: list[Change] = []
         body = {
             "model": wellformed.encodable(model),
             "max_tokens": max_tokens,
             "system": _system(system, changes),
-            "messages": _frozen(done.messages),
+            "messages": prepared.messages,
             "tools": _tools(tools, changes),
             "thinking": None if thinking is None else wellformed.encodable(dict(thinking)),
         }
-        messages = [_json(message) for message in body["messages"]]
-        return cls(
-            _MADE,
-            freeze(body),
-            _canonical(body, messages),
-            sources=tuple(done.sources),
-            blocks=tuple(done.blocks),
-            changes=(*changes, *done.changes),
-            prints=array("q", map(hash, messages)),
-        )
+        return cls(_MADE, freeze(body), prepared, changes=(*changes, *prepared.changes))
 
     @property
     def model(self) -> str:
@@ -163,18 +141,62 @@ class Request:
         """Where cache_control stands."""
         return self._breakpoints
 
+    @property
+    def prints(self) -> Sequence[int]:
+        """A number for each message: the same, in this process, for messages that are."""
+        return self._prepared.prints
+
+    @property
+    def sources(self) -> tuple[tuple[str, ...], ...]:
+        """For each message the ids of the records it was made from."""
+        return self._prepared.sources
+
+    @property
+    def blocks(self) -> tuple[tuple[str, ...], ...]:
+        """For each message the record of each of its blocks, `""` for one that lint put in."""
+        return self._prepared.blocks
+
+    @property
+    def pieces(self) -> Sequence[bytes]:
+        """Each message in canonical JSON."""
+        return self._prepared.pieces
+
+    @property
+    def spans(self) -> Spans:
+        """Where each part lies in `encode()`, worked out when asked."""
+        return Spans(self.messages, self.pieces, self._params(), self.system, self.tools)
+
     def encode(self) -> bytes:
         """The request in canonical JSON (sorted keys, no spaces, UTF-8), without cache_control and stream.
 
         Its parts are tools, system, messages and params (model, max_tokens, thinking). Two requests are the same if
         these bytes are.
         """
-        return self._encoded
+        return b"".join(self._parts())
 
     @property
     def sha256(self) -> str:
         """The hash of `encode()`, in hex."""
-        return hashlib.sha256(self.encode()).hexdigest()
+        found = hashlib.sha256()
+        for part in self._parts():
+            found.update(part)
+        return found.hexdigest()
+
+    def _parts(self) -> Iterator[bytes]:
+        yield HEAD
+        for number, piece in enumerate(self.pieces):
+            if number:
+                yield b","
+            yield piece
+        yield from (BEHIND, self._params(), SYSTEM)
+        yield canonical(list(self.system))[1:-1]
+        yield TOOLS
+        yield canonical(self.tools)[1:-1]
+        yield TAIL
+
+    def _params(self) -> bytes:
+        params = {key: self._body[key] for key in ("model", "max_tokens", "thinking")}
+        return b'"params":' + canonical(params)
 
     def marked(self, breakpoints: Iterable[Breakpoint]) -> Request:
         """The same request with a cache_control at these places and no other.
@@ -188,16 +210,7 @@ class Request:
         for place in places:
             if self._place(self._body, place).get("type") in wellformed.SIGNED:
                 raise ValueError(f"no cache breakpoint on thinking: {place}")
-        return Request(
-            _MADE,
-            self._body,
-            self._encoded,
-            sources=self.sources,
-            blocks=self.blocks,
-            changes=self.changes,
-            prints=self.prints,
-            breakpoints=places,
-        )
+        return Request(_MADE, self._body, self._prepared, changes=self.changes, breakpoints=places)
 
     def body(self) -> dict[str, Any]:
         """The arguments of the API call, as a copy: model, max_tokens, messages, and where there are any system,
@@ -242,30 +255,6 @@ class Request:
             raise ValueError(f"there is no {place} to set a cache breakpoint on") from None
         block: dict[str, Any] = found
         return block
-
-
-def _frozen(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages, each frozen in its place: a long context is not there twice."""
-    for at, message in enumerate(messages):
-        messages[at] = freeze({**message, "content": [_uncached(block) for block in message["content"]]})
-    return messages
-
-
-def _canonical(body: Mapping[str, Any], messages: Sequence[bytes]) -> bytes:
-    params = {key: body[key] for key in ("model", "max_tokens", "thinking")}
-    rest = _json({"params": params, "system": body["system"], "tools": body["tools"]})
-    parted = [part for message in messages for part in (b",", message)]
-    return b"".join((b'{"messages":[', *parted[1:], b"],", rest[1:]))
-
-
-def _json(value: object) -> bytes:
-    # of little at once: the encoder holds every word that it writes by itself
-    return _CANONICAL.encode(value).encode()
-
-
-def _uncached(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The block without its cache_control. Data that happens to have a field of that name is left alone."""
-    return {key: value for key, value in block.items() if key != "cache_control"}
 
 
 def _system(blocks: Iterable[Block], changes: list[Change]) -> list[Block]:

@@ -6,7 +6,7 @@ Everything that shapes a request is in the log before it is built, so any proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -17,7 +17,9 @@ from tui_agent.prompt.manifest import Manifest, Total
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
-    from tui_agent.messages.tokens import Estimator, Tokens
+    from tui_agent.messages.request import Breakpoint
+    from tui_agent.messages.tokens import Estimator
+    from tui_agent.prompt.manifest import Books
 
 MIN_OUTPUT_TOKENS = 1024
 """Room an answer must at least have; below it the request is refused."""
@@ -66,13 +68,14 @@ class Assembler:
         tools: Sequence[Mapping[str, Any]],
         history: Sequence[Message],
         total: Total,
-        weigh: Callable[[str], Tokens],
-        told: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
+        books: Books,
+        last: Request | None = None,
+        served: Breakpoint | None = None,
     ) -> tuple[Request, Manifest]:
         """The request that would be sent now, with its cache breakpoints, and its manifest.
 
-        `total` is the weight of the context as the log accounts for it; `weigh` gives the tokens of one record, `told`
-        the memories that it tells.
+        `total` is the weight of the context as the log accounts for it; `books` say what each item is. What is as in
+        the `last` request is taken from there; `served` is the last place that the provider's cache should give.
 
         Raises:
             DoesNotFit: the window has no room for the request and the least answer.
@@ -92,16 +95,11 @@ class Assembler:
             max_tokens=max_tokens,
             tools=[dict(tool) for tool in tools],
             thinking=thinking,
+            last=last,
         )
         request = request.marked(breakpoints(request))
         return request, Manifest(
-            request,
-            total,
-            self.limits.window,
-            max_tokens,
-            weigh=weigh,
-            estimator=self._estimator,
-            told=told,
+            request, total, self.limits.window, max_tokens, books, self._estimator, served
         )
 
 
@@ -111,8 +109,12 @@ def rebuild(
     tools: Sequence[Mapping[str, Any]],
     history: Sequence[Message],
     params: Mapping[str, Any],
+    last: Request | None = None,
 ) -> Request:
-    """The request of a `_usage` record again, from the projection as it stood before the reply was appended."""
+    """The request of a `_usage` record again, from the projection as it stood before the reply was appended.
+
+    What is as in the `last` request is taken from there.
+    """
     return Request.make(
         model=str(params["model"]),
         system=system,
@@ -120,4 +122,5 @@ def rebuild(
         max_tokens=int(params["max_tokens"]),
         tools=[dict(tool) for tool in tools],
         thinking=params.get("thinking"),
+        last=last,
     )

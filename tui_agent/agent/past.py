@@ -1,0 +1,74 @@
+"""The requests that were sent, built again from the log alone: what was sent can be seen at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.messages.tokens import Estimator
+from tui_agent.prompt.assembler import rebuild
+from tui_agent.prompt.books import LogBooks
+from tui_agent.prompt.manifest import Manifest, Total
+
+if TYPE_CHECKING:
+    from tui_agent.context import Record
+    from tui_agent.context.reading import Past, Shown
+    from tui_agent.messages.request import Request
+
+
+def requests(context: Shown) -> Iterator[tuple[Mapping[str, Any], Request]]:
+    """Every request of this log that has a `_usage`, with that usage, whose `request` is its hash; of backups too."""
+    last: Request | None = None
+    for record in context.records:
+        if record.role == "_usage" and record.body.get("request"):
+            last, _ = _again(context, record, last)
+            yield record.body, last
+
+
+def request_of(context: Shown, usage: Record, *, window: int = 0) -> tuple[Request, Manifest]:
+    """The request of a `_usage` record of this log, and its manifest, whose total is what the endpoint counted.
+
+    `window` is that of its model, in tokens, where it is known.
+
+    Raises:
+        ValueError: the usage does not say which request it is of.
+    """
+    if not isinstance(usage.body.get("params"), Mapping):
+        raise ValueError(f"record {usage.id} does not say which request it is of")
+    request, past = _again(context, usage)
+    total = _counted(usage.body)
+    if total is None:
+        weight = past.weigh()
+        total = Total(weight.total, weight.exact, weight.pending, weight.mark)
+    estimator = Estimator(request.model, factor=past.factor)
+    return request, Manifest(request, total, window, request.max_tokens, LogBooks(past), estimator)
+
+
+def _again(context: Shown, record: Record, last: Request | None = None) -> tuple[Request, Past]:
+    past = _before(context, record.body, record)
+    request = rebuild(
+        system=past.system_blocks,
+        tools=past.tools or [],
+        history=past.history,
+        params=record.body["params"],
+        last=last,
+    )
+    return request, past
+
+
+def _before(context: Shown, usage: Mapping[str, Any], record: Record) -> Past:
+    """The context as it was when the request of a usage was built: what came while the answer did is not in it."""
+    known = context.find(str(usage.get("through") or ""))
+    last = known[0].index if len(known) == 1 else record.index - 1
+    # The first record behind it that is whole; the usage itself is one.
+    behind = next(r for r in context.records[last + 1 : record.index + 1] if r.role)
+    return context.before(behind.id)
+
+
+def _counted(usage: Mapping[str, Any]) -> Total | None:
+    """What the endpoint counted of the request alone; None if the usage does not tell it."""
+    parts = [usage.get(key) for key in ("input", "cache_read", "cache_write")]
+    if usage.get("exact") is False or not all(type(part) is int for part in parts):
+        return None
+    count = sum(part for part in parts if isinstance(part, int))
+    return Total(count, count, 0, "exact") if count else None
