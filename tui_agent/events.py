@@ -287,13 +287,14 @@ class Question(Struct, frozen=True):
     kind `approval`: a tool call (`tool`, `call`, `body` = command or diff, `rule` = the rule that `w` would write,
     `place` = where it runs, `warning` = what is unusual, such as a path outside the workspace);
     kind `text`: a free answer; kind `choice`: one of `choices`;
+    kind `agree`: yes (`once`) or no to all that `body` lists;
     kind `review`: a summary before it takes effect (`body` says what it stands for, `editable` is its text, `most` the
     tokens that it should have at most; 0: as many as one likes);
     kind `memory`: the text of a proposal that a person writes anew (`editable`), `warning` says what came before it.
     """
 
     id: str
-    kind: Literal["approval", "text", "choice", "review", "memory"]
+    kind: Literal["approval", "text", "choice", "agree", "review", "memory"]
     title: str
     body: str = ""
     tool: str = ""

@@ -62,7 +62,7 @@ class Approvals:
             Question(
                 id="",
                 kind="approval",
-                title=_VERBS[need.kind],
+                title=need.question or _VERBS[need.kind],
                 body=need.body or need.command or need.title,
                 tool=tool.name,
                 call=call,

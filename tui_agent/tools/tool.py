@@ -30,6 +30,7 @@ class Need(Struct, frozen=True):
     always asks. `rule` is the rule that would allow its like from now on (`bash:pnpm test*`, `edit_file`); `""`: no
     rule can. `body` is what a person reads before they decide (the command), `diff` a unified diff of the change.
     `place` is the working folder. `editable` names the argument a person may edit first (`command`), or `""`.
+    `question` is what a person is asked in place of the usual words.
     """
 
     kind: Literal["none", "read", "write", "run"]
@@ -43,6 +44,7 @@ class Need(Struct, frozen=True):
     place: str = ""
     warning: str = ""
     editable: str = ""
+    question: str = ""
 
 
 class Output(Struct, frozen=True):

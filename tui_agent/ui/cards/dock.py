@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 def card_for(question: Question) -> Card:
     """The card of a question."""
     # cards are not needed before the first frame
+    from tui_agent.ui.cards.agree import AgreeCard
     from tui_agent.ui.cards.approval import ApprovalCard
     from tui_agent.ui.cards.compaction import ReviewCard
     from tui_agent.ui.cards.memory import memory_card
     from tui_agent.ui.cards.plain import ChoiceCard, TextCard
 
     kinds: dict[str, Callable[[Question], Card]] = {
+        "agree": AgreeCard,
         "approval": ApprovalCard,
         "choice": ChoiceCard,
         "memory": memory_card,
