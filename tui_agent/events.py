@@ -103,12 +103,16 @@ class StateChanged(Event, frozen=True):
 
 
 class TurnStarted(Event, frozen=True):
-    """A prompt is being worked on. `checkpoint` is the uid of the turn's checkpoint, `number` its id."""
+    """A prompt is being worked on. `checkpoint` is the uid of the turn's checkpoint, `number` its id.
+
+    Where nobody spoke `prompt` is empty, and `goal` is what is worked on.
+    """
 
     checkpoint: str
     number: int
     prompt: str
     images: tuple[Block, ...] = ()
+    goal: str = ""
 
 
 class Reminder(Struct, frozen=True):
@@ -143,7 +147,7 @@ class StepStarted(Event, frozen=True):
 
 
 class TurnEnded(Event, frozen=True):
-    """The turn is over. `reason`: end_turn, max_tokens, refusal, cancelled, failed or another stop reason."""
+    """The turn is over. `reason`: end_turn, max_tokens, refusal, cancelled, failed, budget or another stop reason."""
 
     reason: str
     steps: int
@@ -202,13 +206,20 @@ class ReplyDropped(Event, frozen=True):
 
 
 class UsageReported(Event, frozen=True):
-    """The provider's exact figures for one request, in tokens. `input` is without the cache figures."""
+    """The provider's exact figures for one request, in tokens. `input` is without the cache figures.
+
+    `predicted` is what was expected to be read from the cache, None where nothing was. `parted` says why the request
+    did not extend the one before, "" if it did.
+    """
 
     input: int
     output: int
     cache_read: int
     cache_write: int
     total: int
+    model: str = ""
+    predicted: int | None = None
+    parted: str = ""
 
 
 class RetryWaiting(Event, frozen=True):
@@ -290,11 +301,12 @@ class Question(Struct, frozen=True):
     kind `agree`: yes (`once`) or no to all that `body` lists;
     kind `review`: a summary before it takes effect (`body` says what it stands for, `editable` is its text, `most` the
     tokens that it should have at most; 0: as many as one likes);
-    kind `memory`: the text of a proposal that a person writes anew (`editable`), `warning` says what came before it.
+    kind `memory`: the text of a proposal that a person writes anew (`editable`), `warning` says what came before it;
+    kind `plan`: a plan, `editable` is all of it as Markdown, `rule` the mode in which the work goes on by itself.
     """
 
     id: str
-    kind: Literal["approval", "text", "choice", "agree", "review", "memory"]
+    kind: Literal["approval", "text", "choice", "agree", "review", "memory", "plan"]
     title: str
     body: str = ""
     tool: str = ""
@@ -314,7 +326,8 @@ class Answer(Struct, frozen=True):
     For an approval `verdict` is `once`, `session` (a rule for this session), `always` (a rule in settings) or `no`;
     `note` tells the model why not, `rule` is the rule as edited, `edited` replaces the question's `editable` argument.
     For text and choice `note` is the answer and `verdict` is `answer`; `dismissed` when nobody answered. For a review
-    `once` accepts (`edited` is the text in its place), `no` discards.
+    `once` accepts (`edited` is the text in its place), `no` discards. For a plan too: `rule` is the mode in which the
+    work goes on (empty: the question's), `note` why it is rejected.
     """
 
     verdict: Literal["once", "session", "always", "no", "answer", "dismissed"]
@@ -447,11 +460,11 @@ class CompactionCompleted(Event, frozen=True):
     """The summary is in force; `Rotated` is sent too.
 
     `before` and `after` are the weights of the next request in tokens; `seconds` is how long it took; `cost` in US
-    dollars is None where no price is set. `input` (all of it), `output` and `cache_read` are the exact figures of the
-    requests it took, 0 where there were none. `summary` is the record of the summary and `text` its words; `replaced`
-    counts the messages that went, `kept` says in words what stands word for word, `doubts` where the summary
-    contradicts the log. `lost` counts marks and elisions whose record is gone. `mark` is how sure `before` is; `after`
-    is an estimate in the same measure.
+    dollars is None where no price is set. `input` (all of it), `output`, `cache_read` and `cache_write` are the exact
+    figures of the requests it took to `model`, 0 where there were none. `summary` is the record of the summary and
+    `text` its words; `replaced` counts the messages that went, `kept` says in words what stands word for word,
+    `doubts` where the summary contradicts the log. `lost` counts marks and elisions whose record is gone. `mark` is how
+    sure `before` is; `after` is an estimate in the same measure.
     """
 
     trigger: Trigger
@@ -470,6 +483,8 @@ class CompactionCompleted(Event, frozen=True):
     output: int = 0
     cache_read: int = 0
     cost: float | None = None
+    cache_write: int = 0
+    model: str = ""
     edited: bool = False
     mark: Literal["exact", "reconciled", "estimated"] = "estimated"
 

@@ -37,6 +37,7 @@ from tui_agent.events import (
     Rotated,
 )
 from tui_agent.events import CompactionFailed as Failed
+from tui_agent.llm.money import cost
 from tui_agent.llm.provider import ProviderError, Usage
 
 if TYPE_CHECKING:
@@ -274,6 +275,8 @@ class Compactor:
             "input": usage.total - usage.output,
             "output": usage.output,
             "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "model": self._context.model,
             "cost": cost_of(found.usage, self._around.price()),
             "mark": self._context.weigh().mark,
             **({"instruction": wanted.instruction} if wanted.instruction else {}),
@@ -310,7 +313,9 @@ class Compactor:
             input=int(head["input"]),
             output=int(head["output"]),
             cache_read=int(head["cache_read"]),
+            cache_write=int(head["cache_write"]),
             cost=head["cost"],
+            model=str(head["model"]),
             mark=before.mark,
         )
         self._emit(completed)
@@ -359,15 +364,7 @@ def _freed(found: Made, less: int) -> int:
 
 def cost_of(usage: Usage | None, price: Price | None) -> float | None:
     """What requests cost in US dollars; None where no price is set or nothing was counted."""
-    if usage is None or price is None:
-        return None
-    parts = (
-        (usage.input, price.input),
-        (usage.output, price.output),
-        (usage.cache_read, price.cache_read),
-        (usage.cache_write, price.cache_write),
-    )
-    return sum(tokens * dollars for tokens, dollars in parts) / 1e6
+    return None if usage is None or price is None else cost(usage, price)
 
 
 def _with_usage(found: Made, model: Model) -> Made:

@@ -13,6 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
+DEMO = "demo"
+"""The name of the demo model, which costs nothing."""
+
 _MILLION = 1_000_000
 
 

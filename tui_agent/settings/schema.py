@@ -157,11 +157,21 @@ class Price(Table, frozen=True):
 
     input: float = rule(0.0, "number", "Input.", minimum=0, maximum=1e6, unit="$ per million tokens")
     output: float = rule(0.0, "number", "Output.", minimum=0, maximum=1e6, unit="$ per million tokens")
-    cache_read: float = rule(
-        0.0, "number", "Input read from the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
+    cache_read: float | None = rule(
+        None,
+        "number",
+        "Input read from the cache; left out: it is counted without money.",
+        minimum=0,
+        maximum=1e6,
+        unit="$ per million tokens",
     )
-    cache_write: float = rule(
-        0.0, "number", "Input written to the cache.", minimum=0, maximum=1e6, unit="$ per million tokens"
+    cache_write: float | None = rule(
+        None,
+        "number",
+        "Input written to the cache; left out: it is counted without money.",
+        minimum=0,
+        maximum=1e6,
+        unit="$ per million tokens",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_agent import events as said
+from tui_agent.llm.money import Tally
 from tui_agent.ui import words
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from tui_agent.events import Event
     from tui_agent.settings.schema import Price
 
-_MILLION = 1_000_000
 _MINUTE, _HOUR = 60, 3_600
 
 
@@ -22,46 +22,37 @@ class Totals:
     """Adds up what the requests of this run took; `clock` readings in seconds say how long it has been."""
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
-        self._prices = prices
-        self._model = ""
-        self.requests = self.input = self.output = self.cached = 0
-        self._cost = 0.0
-        self._priced = True
+        self._tally = Tally(prices)
 
     def hear(self, event: Event) -> None:
         """Something happened."""
-        match event:
-            case said.SessionOpened(model=model) | said.ModelChanged(model=model):
-                self._model = model
-            case said.UsageReported():
-                self.requests += 1
-                self.input += event.input + event.cache_read + event.cache_write
-                self.cached += event.cache_read
-                self.output += event.output
-                self._pay(event)
-            case _:
-                pass
-
-    def _pay(self, event: said.UsageReported) -> None:
-        price = self._prices.get(self._model)
-        if price is None:
-            self._priced = False
-            return
-        self._cost += (
-            event.input * price.input
-            + event.output * price.output
-            + event.cache_read * price.cache_read
-            + event.cache_write * price.cache_write
-        ) / _MILLION
+        if isinstance(event, said.UsageReported):
+            self._tally.add(
+                event.model,
+                input=event.input,
+                output=event.output,
+                cache_read=event.cache_read,
+                cache_write=event.cache_write,
+                predicted=event.predicted,
+            )
+        elif isinstance(event, said.CompactionCompleted) and event.output:
+            self._tally.add(
+                event.model,
+                input=max(0, event.input - event.cache_read - event.cache_write),
+                output=event.output,
+                cache_read=event.cache_read,
+                cache_write=event.cache_write,
+            )
 
     def line(self, seconds: float) -> str:
         """The totals in words; empty if nothing was asked."""
-        if not self.requests:
+        total = self._tally.total
+        if not total.requests:
             return ""
-        cached = f", {self.cached:,} of them from the cache" if self.cached else ""
-        cost = f", $ {self._cost:,.2f}" if self._priced else ""
-        times = "1 request" if self.requests == 1 else f"{self.requests:,} requests"
-        tokens = f"{self.input:,} tokens in{cached}, {self.output:,} out"
+        cached = f", {total.cache_read:,} of them from the cache" if total.cache_read else ""
+        cost = f", {total.price}" if total.dollars else ""
+        times = "1 request" if total.requests == 1 else f"{total.requests:,} requests"
+        tokens = f"{total.sent:,} tokens in{cached}, {total.output:,} out"
         return f"this time: {times}, {tokens}, {_duration(seconds)}{cost}\n"
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.llm.models import DEMO as MODEL
 from tui_agent.llm.provider import ContextOverflow, ProviderError, Reply, Text, Thinking, ToolUse, Usage
 from tui_agent.messages.tokens import Estimator
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
     from tui_agent.messages.request import Request
 
-MODEL = "demo"
 LABEL = "demo model - no AI"
 
 _PIECE = re.compile(r"\s*\S{1,24}|\s+")
