@@ -18,11 +18,12 @@ from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import memory as memory_commands
+from tui_agent.agent.commands import prompting as prompt_commands
 from tui_agent.agent.commands import records as record_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.commands import sharing as sharing_commands
 from tui_agent.agent.parts import Parts
-from tui_agent.agent.premises import differences, fresh, lacking, write_missing
+from tui_agent.agent.premises import Premises
 from tui_agent.agent.proposing import Proposing
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
@@ -45,7 +46,7 @@ from tui_agent.planning.todo import TodoList
 from tui_agent.prompt.injections import Injections
 from tui_agent.prompt.remembered import Memories
 from tui_agent.prompt.reread import Instructions
-from tui_agent.prompt.system import SystemPrompt
+from tui_agent.prompt.system import OPTION, SETTING, SystemPrompt
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings import secrets
@@ -54,7 +55,6 @@ from tui_agent.tools.permission import Rules
 from tui_agent.workspace.root import find_root, identity
 
 if TYPE_CHECKING:
-    from tui_agent.compaction.around import Fresh
     from tui_agent.messages.request import Request
     from tui_agent.prompt.injections import InjectionSource
     from tui_agent.prompt.manifest import Manifest
@@ -103,18 +103,13 @@ async def open_session(
     todo = TodoList(context)
     toolbox = outfit(workspace, folder, todo, bus.emit)
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
-    prompt = _prompt(workspace, append_system, recall)
+    prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
+    premises = Premises(context, prompt, toolbox.offer, bus.emit)
 
     async def save_rule(rule: str) -> None:
         from tui_agent.settings.save import add_rule  # not needed to open a session
 
         await asyncio.to_thread(add_rule, settings.file, rule)
-
-    async def prepare() -> None:
-        await write_missing(context, prompt, toolbox, bus)
-
-    async def renewed() -> Fresh:
-        return await fresh(context, prompt, toolbox)
 
     proposing = Proposing(
         recall=recall,
@@ -134,6 +129,7 @@ async def open_session(
     compaction_commands.add_to(commands)
     session_commands.add_to(commands)
     memory_commands.add_to(commands)
+    prompt_commands.add_to(commands)
     sharing_commands.add_to(commands)
     session = Session(
         Parts(
@@ -171,14 +167,13 @@ async def open_session(
             toolbox=toolbox,
             choose=choose.named,
             choose_from=choose.take,
-            prepare=prepare,
-            fresh=renewed,
+            premises=premises,
             attended=attended,
             on_compacted=(injections.on_compacted,),
         ),
         title=folder.meta.title,
     )
-    repaired = await _settle_in(session, prepare)
+    repaired = await _settle_in(session, premises.write_missing)
     bus.emit(
         SessionOpened(
             session=session.id,
@@ -201,9 +196,9 @@ async def open_session(
         bus.emit(Notice("there is no session here to go on with: this is a new one", "info", "session"))
     for text in choose.notices:
         bus.emit(Notice(text, "info", "model"))
-    for text in await differences(context, prompt, toolbox):
+    for text in await premises.differences():
         bus.emit(Notice(text, "info", "session"))
-    session.weigh(lacking=await asyncio.to_thread(lacking, context, prompt, toolbox))
+    session.weigh(lacking=await asyncio.to_thread(premises.lacking))
     session.beside(_ask_limits(session), "limits")
     return session
 
@@ -261,7 +256,8 @@ async def preview_request(
     context.model = provider.model
     folder = SessionFolder(context.path.parent)
     recall = _recall(workspace, folder, context, lambda: provider.window, lambda event: None)
-    layers = await asyncio.to_thread(_prompt(workspace, append_system, recall).layers)
+    prompt = _prompt(workspace, append_system, recall, lambda: settings.prompt.append_system)
+    layers = await asyncio.to_thread(prompt.layers)
     tools = outfit(workspace, folder, TodoList(context), lambda event: None).offer()
     limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=tools)
@@ -301,12 +297,12 @@ def _copied_from(folder: SessionFolder, resume: str | None) -> str | None:
     return log.parent.name
 
 
-def _prompt(workspace: Path, append_system: str, recall: Recall) -> SystemPrompt:
+def _prompt(workspace: Path, option: str, recall: Recall, setting: Callable[[], str]) -> SystemPrompt:
     return SystemPrompt(
         root=find_root(workspace),
         folder=workspace,
         profile=paths.profile_file(),
-        instructions=[append_system],
+        own=lambda: {SETTING: setting(), OPTION: option},
         memories=recall.snapshot,
     )
 

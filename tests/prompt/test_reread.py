@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tui_agent.prompt.reread import changes
-from tui_agent.prompt.system import Layer, SystemPrompt
+from tui_agent.prompt.system import OPTION, Layer, SystemPrompt
 
 
 def stored(layers: Sequence[Layer]) -> list[dict[str, Any]]:
@@ -18,7 +18,7 @@ def test_files_that_are_new_other_and_gone(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("old rules")
     (tmp_path / "MEMORY.md").write_text("shared")
     profile = tmp_path / "profile.md"
-    prompt = SystemPrompt(root=tmp_path, folder=tmp_path, profile=profile, instructions=["be brief"])
+    prompt = SystemPrompt(root=tmp_path, folder=tmp_path, profile=profile, own=lambda: {OPTION: "be brief"})
     before = stored(prompt.layers())
     assert changes(before, prompt.instructions()).text == ""
     (tmp_path / "AGENTS.md").write_text("new rules")
@@ -31,10 +31,10 @@ def test_files_that_are_new_other_and_gone(tmp_path: Path) -> None:
 
 
 def test_instructions_of_the_command_line_hold_on_when_resumed_without(tmp_path: Path) -> None:
-    begun = SystemPrompt(root=tmp_path, folder=tmp_path, instructions=["be brief"])
+    begun = SystemPrompt(root=tmp_path, folder=tmp_path, own=lambda: {OPTION: "be brief"})
     before = stored(begun.layers())
     assert changes(before, SystemPrompt(root=tmp_path, folder=tmp_path).instructions()).text == ""
-    other = SystemPrompt(root=tmp_path, folder=tmp_path, instructions=["be long"])
+    other = SystemPrompt(root=tmp_path, folder=tmp_path, own=lambda: {OPTION: "be long"})
     assert "be long" in changes(before, other.instructions()).text
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_agent.prompt.system import MAX_FILE_BYTES, Layer, SystemPrompt, joined, pieces
+from tui_agent.prompt.system import MAX_FILE_BYTES, OPTION, SETTING, Layer, SystemPrompt, joined, pieces
 
 
 def test_layers_go_from_the_general_to_the_particular(tmp_path: Path) -> None:
@@ -18,7 +18,9 @@ def test_layers_go_from_the_general_to_the_particular(tmp_path: Path) -> None:
     (inner / "AGENTS.md").write_text("web rules")
     profile = tmp_path / "profile.md"
     profile.write_text("likes tests")
-    prompt = SystemPrompt(root=tmp_path, folder=inner, profile=profile, instructions=["be brief", "  "])
+    prompt = SystemPrompt(
+        root=tmp_path, folder=inner, profile=profile, own=lambda: {OPTION: "be brief", SETTING: "  "}
+    )
     layers = prompt.layers()
     assert [(layer.layer, layer.source) for layer in layers] == [
         ("builtin", "tui-agent"),

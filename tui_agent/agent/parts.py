@@ -11,12 +11,12 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from tui_agent.agent.bus import Bus
     from tui_agent.agent.calls import Calls
+    from tui_agent.agent.premises import Premises
     from tui_agent.agent.questions import Questions
     from tui_agent.agent.recall import Recall
     from tui_agent.agent.replies import Replies
     from tui_agent.agent.speaker import Chosen
     from tui_agent.commands import Commands
-    from tui_agent.compaction.around import Fresh
     from tui_agent.context import Context
     from tui_agent.events import Reminded
     from tui_agent.planning.todo import TodoList
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 class Parts(Struct, frozen=True):
     """What a session is made of. `choose` connects another profile or model, from the settings that `choose_from` was
-    told last; `prepare` writes what a new log needs, `remind` what the model should be told beside a person's words,
-    `fresh` says what would be written now; `attended`: somebody is there to be asked. `on_compacted` are told of each
-    compaction."""
+    told last; `premises` are prompt and tools, `remind` appends what the model should be told beside a person's words;
+    `attended`: somebody is there to be asked. `on_compacted` are told of each compaction."""
 
     folder: SessionFolder
     workspace: Path
@@ -51,8 +50,7 @@ class Parts(Struct, frozen=True):
     redact: Callable[[str], str]
     choose: Callable[[str], Awaitable[Chosen]]
     choose_from: Callable[[Settings], None]
-    prepare: Callable[[], Awaitable[None]]
+    premises: Premises
     remind: Callable[[str], Awaitable[Reminded | None]]
-    fresh: Callable[[], Awaitable[Fresh]]
     attended: bool = True
     on_compacted: tuple[Callable[[], object], ...] = ()

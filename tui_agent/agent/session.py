@@ -65,7 +65,7 @@ class Session(Showing):
         self._replies = parts.replies
         self._choose = parts.choose
         self._choose_from = parts.choose_from
-        self._prepare = parts.prepare
+        self.premises = parts.premises
         self._gate = asyncio.Lock()
         self._queue = Queue(parts.bus.emit)
         self._speaker = Speaker(parts.chosen, self._adopted)
@@ -78,7 +78,7 @@ class Session(Showing):
             workspace=parts.workspace,
             gate=self._gate,
             emit=parts.bus.emit,
-            fresh=parts.fresh,
+            fresh=parts.premises.fresh,
             attended=parts.attended,
             is_busy=lambda: self.busy,
             wake=self._start,
@@ -420,7 +420,7 @@ class Session(Showing):
 
     async def _ready(self) -> None:
         """Make the log one that a message may be appended to."""
-        await self._prepare()
+        await self.premises.write_missing()
         for text in await self.mend():
             self.emit(Notice(text, "warning", "session"))
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tui_agent.context.backups import Backup
     from tui_agent.context.log import Durability
 
+_ALL = 2**62
+"""An offset behind the end of every file."""
+
 
 class Context(Reading):
     """The context of one session: everything the model was and will be sent, and how it came to be.
@@ -153,6 +156,16 @@ class Context(Reading):
             return await self.append(body)
         return await self.rotate([body], keep=Keep(after=0), cause=Cause("prompt"))
 
+    async def renew(self, bodies: Sequence[Mapping[str, Any]], **figures: Any) -> Backup:
+        """Put another prompt, other tools, or both in force behind all there is (operation `refresh`).
+
+        `bodies` are their records, `figures` go into the head record. It can be undone as every rewrite.
+
+        Raises:
+            (as `rotate`)
+        """
+        return await self.rotate(bodies, keep=Keep(before=_ALL), cause=Cause("refresh", figures=figures))
+
     async def write_tools(self, tools: Sequence[Mapping[str, Any]], **fields: Any) -> Record:
         """Put a tool set in force."""
         return await self.append({**tools_body(tools), **fields})
@@ -247,7 +260,13 @@ class Context(Reading):
 
     async def set_state(self, key: str, value: Any) -> Record:
         """Put a value in force; it goes back and forth with the conversation."""
-        return await self.append({"role": "_state", "key": key, "value": value})
+        return (await self.set_states({key: value}))[0]
+
+    async def set_states(self, values: Mapping[str, Any]) -> list[Record]:
+        """Put several values in force, by key, in one write."""
+        return await self._writer.append(
+            [{"role": "_state", "key": key, "value": value} for key, value in values.items()]
+        )
 
     # --- rewriting -------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tui_agent.events import Emit, Notice
+from tui_agent.prompt.system import SETTING
 from tui_agent.prompt.telling import Moment, Told
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def changes(before: Iterable[Mapping[str, Any]], now: Sequence[Layer]) -> Change
     new = {(layer.layer, layer.source): layer.text.strip() for layer in now if layer.layer in _INSTRUCTIONS}
     parts: dict[str, str] = {name[1]: text for name, text in new.items() if old.get(name) != text}
     for kind, name in old:
-        if kind in _FILES and (kind, name) not in new:
+        if (kind in _FILES or name == SETTING) and (kind, name) not in new:
             parts[name] = f"{name} is gone: what it said does not hold any more."
     if not parts:
         return Changed("")

@@ -1,8 +1,9 @@
 """The system prompt in layers, from the most general to the most particular.
 
-builtin -> workspace files (from the workspace root down to the folder) -> the user's profile -> the session's own
-instructions -> what is remembered, as of when the prompt is written. Nothing in it changes by itself during a session
-(no clock, no git state, no listing), so that the provider's prefix cache holds. Each layer is named, sized and shown.
+builtin -> workspace files (from the workspace root down to the folder) -> the user's profile -> instructions of the
+settings and of the command line -> what is remembered, as of when the prompt is written. Nothing in it changes by
+itself during a session (no clock, no git state, no listing), so that the provider's prefix cache holds. Each layer is
+named, sized and shown.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ WORKSPACE_FILES = ("AGENTS.md", "CLAUDE.md", "MEMORY.md", "CODEBUDDY.md")
 MAX_FILE_BYTES = 32 * 1024
 """Of a longer file the head is taken, and a notice says so."""
 
-_BUILTIN = """\
+SETTING = "prompt.append_system"
+"""The source of the instructions that settings give."""
+OPTION = "--append-system"
+"""The source of the instructions that the command line gives."""
+
+BUILTIN = """\
 You are a coding agent working in a terminal for the person whose words you read. You see and change their project \
 only through your tools, in the folder they opened.
 
@@ -68,8 +74,9 @@ class SystemPrompt:
     """Builds the layers for one workspace.
 
     `root` is the workspace's root (git root or the folder), `folder` where the session works; instruction files are
-    read in every folder on the way from the one down to the other. `memories` gives what is said of memories.
-    `notices` says, after the layers were read, what could not be read or was shortened.
+    read in every folder on the way from the one down to the other. `own` gives the session's own instructions by their
+    source, each time it is asked; `memories` what is said of memories. `builtin` is the first layer, and `name` its
+    source. `notices` says, after the layers were read, what could not be read or was shortened.
     """
 
     def __init__(
@@ -78,16 +85,34 @@ class SystemPrompt:
         root: Path,
         folder: Path,
         profile: Path | None = None,
-        instructions: Sequence[str] = (),
+        own: Callable[[], Mapping[str, str]] | None = None,
         memories: Callable[[], Listed] | None = None,
+        builtin: str = BUILTIN,
+        name: str = "tui-agent",
     ) -> None:
         self._root = root
         self._folder = folder
         self._profile = profile
-        self._instructions = [text for text in instructions if text.strip()]
+        self._own = own
         self._memories = memories
+        self._builtin = Layer("builtin", name, builtin)
         self.notices: list[str] = []
         self._told: set[str] = set()
+
+    def for_agent(self, name: str, builtin: str, *, memories: bool = False) -> SystemPrompt:
+        """The prompt of another agent at work here: a first layer of its own over the same files and instructions.
+
+        It is told nothing of memories, and not how to propose one, unless it should be.
+        """
+        return SystemPrompt(
+            root=self._root,
+            folder=self._folder,
+            profile=self._profile,
+            own=self._own,
+            memories=self._memories if memories else None,
+            builtin=builtin,
+            name=name,
+        )
 
     def untold(self) -> list[str]:
         """The notices that were not asked for before."""
@@ -97,7 +122,7 @@ class SystemPrompt:
 
     def layers(self) -> list[Layer]:
         """Read every layer from disk, in order. Missing files are no layers."""
-        layers = [Layer("builtin", "tui-agent", _BUILTIN), *self.instructions()]
+        layers = [self._builtin, *self.instructions()]
         if self._memories is not None:
             told = self._memories()
             layers.append(Layer(remembered.SOURCE, remembered.SOURCE, told.text, told.memories))
@@ -118,7 +143,8 @@ class SystemPrompt:
                     )
         if self._profile is not None and (text := self._read(self._profile)):
             layers.append(Layer("profile", self._profile.name, f"About the person you work for:\n\n{text}"))
-        layers += [Layer("session", "--append-system", text) for text in self._instructions]
+        own = self._own() if self._own is not None else {}
+        layers += [Layer("session", source, text.strip()) for source, text in own.items() if text.strip()]
         return layers
 
     def _folders(self) -> list[Path]:

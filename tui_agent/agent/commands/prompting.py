@@ -1,0 +1,90 @@
+"""What can be asked of the system prompt and of skills: to see what stands in it, to put in force what changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.agent.commands.travel import arrived
+from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.messages.tokens import Estimator
+from tui_agent.timeline.timeline import Travelled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tui_agent.agent.session import Session
+
+
+def add_to(commands: Commands) -> None:
+    """Add these commands to the list."""
+    commands.add(Command("prompt", prompt))
+    commands.add(Command("refresh", refresh))
+
+
+async def prompt(session: Session) -> Outcome:
+    """Show the layers of the system prompt: where each is from, its size, and whether it is another one by now"""
+    context, factor = session.context, session.context.factor
+    estimator = Estimator(context.model)
+    now = await asyncio.to_thread(session.premises.prompt.layers)
+    fresh = [{"layer": layer.layer, "source": layer.source, "text": layer.text.strip()} for layer in now]
+    stored = context.system_layers
+    rows: list[dict[str, Any]] = []
+    for layer in stored or fresh:
+        text = str(layer["text"]).strip()
+        rows.append(
+            {
+                "layer": layer["layer"],
+                "source": layer["source"],
+                "bytes": len(text.encode("utf-8", "replace")),
+                "tokens": round(estimator.weigh(text) * factor),
+                "now": _now(layer, text, fresh) if stored else "",
+            }
+        )
+    known = {(row["layer"], row["source"]) for row in rows}
+    new = [layer for layer in fresh if (layer["layer"], layer["source"]) not in known]
+    total = context.system_tokens.count if stored else sum(row["tokens"] for row in rows)
+    lines = [
+        f"the system prompt {'in force' if stored else 'that your first words will bring'}, ~{total:,} tokens:"
+    ]
+    lines += [
+        f"  {row['layer']}  {row['source']}  {row['bytes']:,} bytes  ~{row['tokens']:,}" + _said(row)
+        for row in rows
+    ]
+    lines += [f"  {layer['layer']}  {layer['source']}  new, not in it yet" for layer in new]
+    if new or any(row["now"] for row in rows):
+        lines.append("/refresh puts in force what has changed")
+    return Outcome(
+        "\n".join(lines), {"tokens": total, "layers": rows, "new": [layer["source"] for layer in new]}
+    )
+
+
+def _now(layer: Mapping[str, Any], text: str, fresh: Sequence[Mapping[str, str]]) -> str:
+    """What has become of a layer since it was written: `changed`, `gone`, or nothing."""
+    like = [
+        one["text"] for one in fresh if (one["layer"], one["source"]) == (layer["layer"], layer["source"])
+    ]
+    return "" if text in like else "changed" if like else "gone"
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    return {"changed": "  changed since", "gone": "  gone since"}.get(row["now"], "")
+
+
+async def refresh(session: Session) -> Outcome:
+    """Put the system prompt and the tools of now in force; the provider's cache begins anew, and /undo takes it back"""
+    if session.read_only:
+        raise CommandError(session.read_only)
+    if session.context.system_prompt is None:
+        return Outcome("nothing was said yet: the prompt is written with your first words", {"changed": []})
+    fresh = await session.premises.fresh()
+    changed = {"prompt": fresh.prompt, "tools": fresh.tools}
+    bodies = {name: body for name, body in changed.items() if body is not None}
+    if not bodies:
+        return Outcome("the prompt and the tools in force are those of now", {"changed": []})
+    async with session.between_turns():
+        backup = await session.context.renew(list(bodies.values()), renewed=list(bodies))
+    verb = "are" if "tools" in bodies else "is"
+    text = f"the {' and the '.join(bodies)} of now {verb} in force"
+    done = await arrived(session, Travelled("refresh", backup.name), text)
+    return Outcome(done.text, {**done.data, "changed": list(bodies)})
