@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tui_agent.llm.provider import Provider
     from tui_agent.messages.request import Request
     from tui_agent.prompt.assembler import Limits
+    from tui_agent.prompt.manifest import Item
 
 _CUT_BY_LIMIT = (
     "not run: the answer reached its output limit while writing this call, so its arguments are cut off. "
@@ -95,6 +96,9 @@ class Replies:
         self.watch = PrefixWatch()
         self.lacking = 0
         """The estimated tokens of the prompt and tools that a new log will get before its first turn."""
+        self.unsent: Callable[[], Iterable[Item]] = tuple
+        """Gives the injections that were due and left out."""
+        self._last: Request | None = None
         self.use(provider, level)
 
     def use(self, provider: Provider, level: str) -> None:
@@ -125,7 +129,11 @@ class Replies:
         Raises:
             DoesNotFit: it does not fit the window.
         """
-        return await asyncio.to_thread(assemble, self._context, self.limits)
+        request, manifest = await asyncio.to_thread(
+            assemble, self._context, self.limits, last=self._last, unsent=self.unsent
+        )
+        self._last = request  # what the next one has in common with it is not made again
+        return request, manifest
 
     def weigh(self) -> Total:
         """The weight of the next request; tells the screen. What a new log still lacks counts as pending."""
