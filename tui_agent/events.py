@@ -147,7 +147,8 @@ class StepStarted(Event, frozen=True):
 
 
 class TurnEnded(Event, frozen=True):
-    """The turn is over. `reason`: end_turn, max_tokens, refusal, cancelled, failed, budget or another stop reason."""
+    """The turn is over. `reason`: end_turn, max_tokens, refusal, cancelled, failed, budget, `denied` (a person refused
+    a call), `planned` (a plan was presented where nobody is there to accept it) or another stop reason."""
 
     reason: str
     steps: int

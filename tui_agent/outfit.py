@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.events import Emit, StateChanged
+from tui_agent.planning.plan import PresentPlan
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
@@ -15,17 +16,18 @@ from tui_agent.tools.toolbox import Toolbox
 from tui_agent.workspace.reads import Reads
 
 if TYPE_CHECKING:
+    from tui_agent.planning.plan import Plans
     from tui_agent.sessions.folder import SessionFolder
     from tui_agent.tools.tool import Tool
 
 
-def toolbox(workspace: Path, folder: SessionFolder, todo: TodoList, emit: Emit) -> Toolbox:
-    """The tools of a session in a workspace, with its todo list."""
+def toolbox(workspace: Path, folder: SessionFolder, todo: TodoList, plans: Plans, emit: Emit) -> Toolbox:
+    """The tools of a session in a workspace, with its todo list and its plans."""
 
     def todo_changed(items: list[dict[str, str]]) -> None:
         emit(StateChanged(STATE_KEY, items))
 
-    return Toolbox([*_builtin(workspace, folder), TodoTool(todo, todo_changed)])
+    return Toolbox([*_builtin(workspace, folder), TodoTool(todo, todo_changed), PresentPlan(plans)])
 
 
 def _builtin(workspace: Path, folder: SessionFolder) -> list[Tool]:

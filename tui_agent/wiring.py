@@ -18,6 +18,7 @@ from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import memory as memory_commands
+from tui_agent.agent.commands import planning as planning_commands
 from tui_agent.agent.commands import prompting as prompt_commands
 from tui_agent.agent.commands import records as record_commands
 from tui_agent.agent.commands import session as session_commands
@@ -42,6 +43,8 @@ from tui_agent.memory.store import MemoryStore
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.outfit import toolbox as outfit
+from tui_agent.planning.mode import LAPSED, ModeSource
+from tui_agent.planning.plan import Plans, PlanSource
 from tui_agent.planning.todo import TodoList
 from tui_agent.prompt.injections import Injections
 from tui_agent.prompt.remembered import Memories
@@ -101,7 +104,8 @@ async def open_session(
     context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
     todo = TodoList(context)
-    toolbox = outfit(workspace, folder, todo, bus.emit)
+    plans = Plans(context, todo, ask=questions.ask, emit=bus.emit)
+    toolbox = outfit(workspace, folder, todo, plans, bus.emit)
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
     premises = Premises(context, prompt, toolbox.offer, bus.emit)
@@ -121,6 +125,8 @@ async def open_session(
     sources: list[InjectionSource] = [  # each tells the model of one thing that changes
         Instructions(prompt.instructions, prompt.untold, bus.emit),
         Memories(recall.changes),
+        PlanSource(),
+        ModeSource(),
     ]
     injections = Injections(context, sources, emit=bus.emit)
     commands = Commands()
@@ -131,6 +137,7 @@ async def open_session(
     memory_commands.add_to(commands)
     prompt_commands.add_to(commands)
     sharing_commands.add_to(commands)
+    planning_commands.add_to(commands)
     session = Session(
         Parts(
             folder=folder,
@@ -139,6 +146,7 @@ async def open_session(
             context=context,
             timeline=Timeline(context),
             todo=todo,
+            plans=plans,
             memories=recall,
             remind=Reminders(injections, lambda words: moment(session, words)).remind,
             bus=bus,
@@ -152,7 +160,7 @@ async def open_session(
             ),
             calls=Calls(
                 toolbox=toolbox,
-                approvals=Approvals(rules, questions, save=save_rule, emit=bus.emit),
+                approvals=Approvals(rules, questions, mode=lambda: plans.mode.now, save=save_rule, emit=bus.emit),
                 context=context,
                 outputs=folder.outputs,
                 blobs=folder.blobs,
@@ -198,6 +206,8 @@ async def open_session(
         bus.emit(Notice(text, "info", "model"))
     for text in await premises.differences():
         bus.emit(Notice(text, "info", "session"))
+    if plans.mode.lapsed:
+        bus.emit(Notice(LAPSED, "info", "mode"))
     session.weigh(lacking=await asyncio.to_thread(premises.lacking))
     session.beside(_ask_limits(session), "limits")
     return session
@@ -258,7 +268,9 @@ async def preview_request(
     recall = _recall(workspace, folder, context, lambda: provider.window, lambda event: None)
     prompt = _prompt(workspace, append_system, recall, lambda: settings.prompt.append_system)
     layers = await asyncio.to_thread(prompt.layers)
-    tools = outfit(workspace, folder, TodoList(context), lambda event: None).offer()
+    todo = TodoList(context)
+    plans = Plans(context, todo, emit=lambda event: None)
+    tools = outfit(workspace, folder, todo, plans, lambda event: None).offer()
     limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=tools)
 

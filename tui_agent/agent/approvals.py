@@ -1,4 +1,8 @@
-"""May this call run? Rules decide; where they do not, a person does."""
+"""May this call run? The mode and rules decide; where they do not, a person does.
+
+Every call of every tool comes through here, so that in plan mode none writes: not by a rule, not by an answer that was
+given before the mode changed, not by a command that a person edited.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from tui_agent.events import Emit, Notice, Question
+from tui_agent.tools.permission import barred
 
 if TYPE_CHECKING:
     from tui_agent.agent.questions import Questions
-    from tui_agent.tools.permission import Rules
+    from tui_agent.tools.permission import Mode, Rules
     from tui_agent.tools.tool import Need, Tool
 
 _VERBS = {
@@ -22,6 +27,12 @@ _VERBS = {
     "none": "allow this?",
 }
 
+_PLANNING = "plan mode is on, and nothing may be written"
+_INSTEAD = (
+    "Look with read_file, glob, grep and commands that only read; "
+    "when you know what is to be done, call present_plan"
+)
+
 
 class Permit(Struct, frozen=True):
     """The decision. `note` is what the model is told with a refusal; `edited` replaces the editable argument."""
@@ -29,20 +40,28 @@ class Permit(Struct, frozen=True):
     allowed: bool
     note: str = ""
     edited: str | None = None
-    by: Literal["rule", "person", "nobody"] = "rule"
+    by: Literal["rule", "person", "nobody", "mode"] = "rule"
 
 
 class Approvals:
     """Decides calls one at a time, in the order they come, so that one card waits and the next knows its answer.
 
-    `save` writes a rule into settings; it may raise OSError, then the rule holds for this session and a notice says so.
+    `mode` says which mode is in force. `save` writes a rule into settings; it may raise OSError, then the rule holds
+    for this session and a notice says so.
     """
 
     def __init__(
-        self, rules: Rules, questions: Questions, *, save: Callable[[str], Awaitable[None]], emit: Emit
+        self,
+        rules: Rules,
+        questions: Questions,
+        *,
+        mode: Callable[[], Mode],
+        save: Callable[[str], Awaitable[None]],
+        emit: Emit,
     ) -> None:
         self._rules = rules
         self._questions = questions
+        self._mode = mode
         self._save = save
         self._emit = emit
         self._turn = asyncio.Lock()
@@ -50,12 +69,21 @@ class Approvals:
     async def permit(self, tool: Tool, need: Need, call: str) -> Permit:
         """Allow or refuse a call, asking if the rules leave it open."""
         async with self._turn:
-            decision = self._rules.decide(tool, need)
+            if (refused := self.barred(tool, need)) is not None:
+                return refused
+            decision = self._rules.decide(tool, need, self._mode())
             if decision == "allow":
                 return Permit(True)
             if decision == "deny":
                 return Permit(False, "a rule in settings forbids this call")
-            return await self._ask(tool, need, call)
+            permit = await self._ask(tool, need, call)
+            # the mode may be another one since the question was asked
+            return (self.barred(tool, need) if permit.allowed else None) or permit
+
+    def barred(self, tool: Tool, need: Need) -> Permit | None:
+        """The refusal of what the mode bars, whoever allows it; None if it does not."""
+        why = barred(tool, need) if self._mode() == "plan" else ""
+        return Permit(False, f"{_PLANNING}: {why}. {_INSTEAD}", by="mode") if why else None
 
     async def _ask(self, tool: Tool, need: Need, call: str) -> Permit:
         answer = await self._questions.ask(

@@ -17,7 +17,7 @@ from tui_agent.messages.shorten import shorten
 from tui_agent.tools.tool import Output, ToolError
 
 if TYPE_CHECKING:
-    from tui_agent.agent.approvals import Approvals
+    from tui_agent.agent.approvals import Approvals, Permit
     from tui_agent.context import Context
     from tui_agent.context.blobs import BlobStore, OutputStore
     from tui_agent.tools.tool import Call, Need, Tool
@@ -80,10 +80,11 @@ class Calls:
         self._redact = redact
         self.redacting = redacting
 
-    async def settle(self, calls: Sequence[Call]) -> bool:
+    async def settle(self, calls: Sequence[Call]) -> str:
         """Bring every call to its result, each appended as it arrives.
 
-        Returns False if a person refused one without a word to the model: the turn then ends and they speak next.
+        Returns why the turn ends with them, or `""`: `denied` if a person refused one without a word to the model, so
+        that they speak next, or what a tool says (`Output.ends`); then those that wait are not run.
         On cancellation what runs is stopped, and it and the rest get results that say so, before the cancellation
         goes on.
 
@@ -96,14 +97,14 @@ class Calls:
         try:
             while waiting:
                 group = self._next_group(waiting)
-                going = await self._together(group, waiting)
-                if not going:
-                    await self._close(waiting, "not run: the person refused the call before it", "denied")
-                    return False
+                if ends := await self._together(group, waiting):
+                    why = "the person refused the call before it" if ends == "denied" else "the turn was over"
+                    await self._close(waiting, f"not run: {why}", "denied")
+                    return ends
         except asyncio.CancelledError:
             await self._close(waiting, "not run: the person interrupted", "cancelled")
             raise
-        return True
+        return ""
 
     def _next_group(self, waiting: Sequence[Call]) -> list[Call]:
         group = []
@@ -114,11 +115,11 @@ class Calls:
             group.append(call)
         return group or [waiting[0]]
 
-    async def _together(self, group: Sequence[Call], waiting: list[Call]) -> bool:
+    async def _together(self, group: Sequence[Call], waiting: list[Call]) -> str:
         """Run a group side by side, taking each from `waiting` once its result is stored."""
         tasks = [asyncio.create_task(self._one(call, waiting), name=f"tool {call.tool}") for call in group]
         try:
-            return all(await asyncio.gather(*tasks))
+            return next(filter(None, await asyncio.gather(*tasks)), "")
         finally:
             for task in tasks:
                 task.cancel()
@@ -129,12 +130,10 @@ class Calls:
             await self._store(_Running(call), Output(text, error=True), outcome)
             waiting.remove(call)
 
-    async def _one(self, call: Call, waiting: list[Call]) -> bool:
+    async def _one(self, call: Call, waiting: list[Call]) -> str:
         running = _Running(call)
-        refused = False
         try:
             output, outcome = await self._run(running)
-            refused = outcome == "denied" and not running.explained
         except asyncio.CancelledError:
             output, outcome = Output("stopped: the person interrupted this call", error=True), "cancelled"
             await self._store(running, output, outcome)
@@ -142,7 +141,7 @@ class Calls:
             raise
         await self._store(running, output, outcome)
         waiting.remove(call)
-        return not refused
+        return "denied" if outcome == "denied" and not running.explained else output.ends
 
     async def _run(self, running: _Running) -> tuple[Output, Outcome]:
         call = running.call
@@ -172,14 +171,14 @@ class Calls:
         self._name(running, need)
         permit = await self._approvals.permit(tool, need, call.id)
         if not permit.allowed:
-            running.explained = bool(permit.note)
-            why = f": {permit.note}" if permit.note else "."
-            return Output(f"not run: the person refused this call{why}", error=True), "denied"
+            return _refused(running, permit)
         told = ""
         if permit.edited is not None and need.editable:
             arguments[need.editable] = permit.edited
             need = await asyncio.to_thread(tool.needs, arguments)
             self._name(running, need)
+            if (refused := self._approvals.barred(tool, need)) is not None:
+                return _refused(running, refused)
             told = f"(the person changed {need.editable} before it ran to: {permit.edited})\n"
         if not tool.read_only:
             await self._context.sync()
@@ -271,3 +270,11 @@ class Calls:
             f"{short}\n[shortened: all {size:,} bytes are in {where}; read_file and grep can read it]",
             size,
         )
+
+
+def _refused(running: _Running, permit: Permit) -> tuple[Output, Outcome]:
+    running.explained = bool(permit.note)
+    if permit.by == "mode":
+        return Output(f"not run: {permit.note}", "plan mode", error=True), "denied"
+    why = f": {permit.note}" if permit.note else "."
+    return Output(f"not run: the person refused this call{why}", error=True), "denied"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui_agent.commands import Commands
     from tui_agent.context import Context
     from tui_agent.events import Reminded
+    from tui_agent.planning.plan import Plans
     from tui_agent.planning.todo import TodoList
     from tui_agent.sessions.folder import SessionFolder
     from tui_agent.settings.schema import Settings
@@ -38,6 +39,7 @@ class Parts(Struct, frozen=True):
     context: Context
     timeline: Timeline
     todo: TodoList
+    plans: Plans
     memories: Recall
     bus: Bus
     questions: Questions

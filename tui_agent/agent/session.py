@@ -50,6 +50,7 @@ class Session(Showing):
         self.context = parts.context
         self.timeline = parts.timeline
         self.todo = parts.todo
+        self.plans = parts.plans
         self.memories = parts.memories
         self.questions = parts.questions
         self.commands = parts.commands
@@ -165,6 +166,17 @@ class Session(Showing):
             return await pictures.from_person(self.folder.blobs, data, name)
         except (ToolError, ContextError) as error:
             raise CommandError(str(error)) from error
+
+    async def begun(self) -> None:
+        """Write what a log begins with where that is missing, so that a record may follow.
+
+        Raises:
+            CommandError: the session can only be read.
+        """
+        self._writable()
+        if self.context.system_prompt is None:
+            async with self._gate:
+                await self._ready()
 
     def withdraw(self, prompt: str) -> QueuedPrompt | None:
         """Take a waiting prompt out of the queue and give it back; None if it is not waiting any more."""

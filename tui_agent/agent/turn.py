@@ -169,13 +169,13 @@ class Turn:
             await self._relieve()
             self._step += 1
             self._emit(StepStarted(self._step))
-            reply, going, heard = await self._one_step()
+            reply, ends, heard = await self._one_step()
             self._replies.weigh()
             if heard:
                 cut = paused = 0
                 continue
-            if not going:
-                return "denied"
+            if ends:
+                return ends
             if reply.calls:
                 paused = 0
                 cut = cut + 1 if reply.stop_reason == "max_tokens" else 0
@@ -189,8 +189,8 @@ class Turn:
                 self._emit(Notice(_STOPPED_EARLY[reply.stop_reason], "warning", "model"))
             return reply.stop_reason
 
-    async def _one_step(self) -> tuple[Stored, bool, bool]:
-        """Reply and act: the reply, whether its calls let the turn go on, and whether prompts were delivered.
+    async def _one_step(self) -> tuple[Stored, str, bool]:
+        """Reply and act: the reply, why the turn ends with its calls if it does, and whether prompts were delivered.
 
         A request that does not fit is sent once more, if room can be made.
         """
@@ -204,12 +204,12 @@ class Turn:
         except Overflowed as overflow:
             raise self._replies.give_up(overflow) from overflow
 
-    async def _try_step(self) -> tuple[Stored, bool, bool]:
+    async def _try_step(self) -> tuple[Stored, str, bool]:
         async with self._gate:
             await self._context.checkpoint()
             reply = await self._replies.next()
             await self._context.sync()
-            going = await self._calls.settle(reply.calls) if reply.calls else True
+            ends = await self._calls.settle(reply.calls) if reply.calls else ""
             await self._context.sync()
             said: list[str] = []
 
@@ -221,4 +221,4 @@ class Turn:
             if heard:
                 self._reminded = await self._remind("\n\n".join(said))
                 self._tell_reminded()
-            return reply, going, heard
+            return reply, ends, heard

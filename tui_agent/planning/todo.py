@@ -1,4 +1,8 @@
-"""The todo list: kept in the log as `_state`, so that it reverts, undoes and resumes with the conversation."""
+"""The todo list: kept in the log as `_state`, so that it reverts, undoes and resumes with the conversation.
+
+The steps of an accepted plan are items of it that carry their number: a list of the model's that leaves one out does
+not lose it, since a person agreed to it.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,11 @@ _SIGNS: dict[Status, str] = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
 
 
 class Item(Struct, frozen=True):
-    """One thing to do."""
+    """One thing to do. `step`: which step of the accepted plan it is, counted from 1; 0: none."""
 
     text: str
     status: Status
+    step: int = 0
 
     def line(self) -> str:
         """The item as a line for people and models."""
@@ -49,14 +54,46 @@ class TodoList:
                 and isinstance(entry.get("text"), str)
                 and entry.get("status") in _SIGNS
             ):
-                found.append(Item(entry["text"], entry["status"]))
+                step = entry.get("step")
+                found.append(Item(entry["text"], entry["status"], step if type(step) is int else 0))
         return found
 
-    async def replace(self, items: Sequence[Item]) -> None:
-        """Put a whole new list into the log."""
-        await self._context.set_state(
-            STATE_KEY, [{"text": item.text, "status": item.status} for item in items]
+    async def replace(self, items: Sequence[Item]) -> Sequence[Item]:
+        """Put a whole new list into the log, with the steps of the plan that it leaves out; gives what is in force."""
+        items = with_steps(items, [item for item in self.items() if item.step])
+        await self._context.set_state(STATE_KEY, values(items))
+        return items
+
+
+def values(items: Sequence[Item]) -> list[dict[str, Any]]:
+    """The items as the log has them."""
+    return [
+        {"text": item.text, "status": item.status} | ({"step": item.step} if item.step else {})
+        for item in items
+    ]
+
+
+def with_steps(items: Sequence[Item], steps: Sequence[Item]) -> list[Item]:
+    """A list that knows which of its items are steps, those that it leaves out behind the step before them."""
+    known = {_fold(step.text): step.step for step in steps}
+    made: list[Item] = []
+    for item in items:
+        taken = {other.step for other in made}
+        number = known.get(_fold(item.text), 0)
+        made.append(Item(item.text, item.status, 0 if number in taken else number))
+    active = any(item.status == "active" for item in made)
+    for step in steps:
+        if any(item.step == step.step for item in made):
+            continue
+        place = max((at for at, item in enumerate(made, 1) if 0 < item.step < step.step), default=0)
+        made.insert(
+            place, Item(step.text, "pending", step.step) if active and step.status == "active" else step
         )
+    return made
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def parse_items(value: object) -> list[Item]:
@@ -114,7 +151,7 @@ class TodoTool:
         "required": ["items"],
     }
 
-    def __init__(self, todo: TodoList, changed: Callable[[list[dict[str, str]]], None]) -> None:
+    def __init__(self, todo: TodoList, changed: Callable[[list[dict[str, Any]]], None]) -> None:
         self._todo = todo
         self._changed = changed
 
@@ -126,7 +163,6 @@ class TodoTool:
 
     async def call(self, arguments: Mapping[str, Any], progress: Progress) -> Output:
         """Replace the list and give it back."""
-        items = parse_items(arguments.get("items"))
-        await self._todo.replace(items)
-        self._changed([{"text": item.text, "status": item.status} for item in items])
+        items = await self._todo.replace(parse_items(arguments.get("items")))
+        self._changed(values(items))
         return Output("\n".join(item.line() for item in items) or "the list is empty", f"{len(items)} items")

@@ -6,6 +6,10 @@ stands before it alone. Patterns of file tools are compared with the path as see
 are compared with one simple command, its words parted by single spaces; of a command made of several each must be
 allowed, unless a rule names the whole of it. One with substitutions, redirections or groups always asks (see
 `commandline`); so does everything that leaves the workspace or writes inside `.git`. `bash` alone allows any command.
+
+The mode of a conversation comes before the rules that allow. `plan` takes away and never gives: what writes is barred,
+commands too unless they only look (see `readonly`), and no rule changes that. `auto-edit` lets files of the workspace
+be written without asking, not in `.git`, not outside of it, and commands still ask.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from tui_agent.tools import readonly
 from tui_agent.tools.commandline import NotPlain, split
 from tui_agent.workspace import guard
 
@@ -25,6 +30,11 @@ if TYPE_CHECKING:
 
 Decision = Literal["allow", "ask", "deny"]
 Scope = Literal["settings", "session"]
+Mode = Literal["ask", "auto-edit", "plan"]
+"""How much a conversation lets its model do: ask before it writes, write files, or only look and plan."""
+
+_SHELL = "bash"
+"""The tool whose `command` is one of the shell."""
 
 _RULE = re.compile(r"(?P<tool>[A-Za-z_][A-Za-z0-9_.-]*)(?::(?P<pattern>.+))?", re.DOTALL)
 
@@ -85,16 +95,20 @@ class Rules:
         self._allow: dict[str, tuple[Rule, Scope]] = {rule: (Rule.parse(rule), "settings") for rule in allow}
         self._deny = [Rule.parse(rule) for rule in deny]
 
-    def decide(self, tool: Tool, need: Need) -> Decision:
+    def decide(self, tool: Tool, need: Need, mode: Mode = "ask") -> Decision:
         """Whether a call may run: `ask` means that a person decides."""
         denying = [rule for rule in self._deny if rule.tool == tool.name]
         if denying and _covers(denying, need, any_part=True):
+            return "deny"
+        if mode == "plan" and barred(tool, need):
             return "deny"
         if need.kind == "none":
             return "allow"
         if need.outside or (need.kind == "write" and any(map(guard.in_git, need.paths))):
             return "ask"
         if need.kind == "read":
+            return "allow"
+        if mode == "auto-edit" and need.kind == "write" and need.paths:
             return "allow"
         allowing = [rule for rule, _ in self._allow.values() if rule.tool == tool.name]
         return "allow" if allowing and _covers(allowing, need, any_part=False) else "ask"
@@ -111,6 +125,16 @@ class Rules:
     def allowed(self) -> Sequence[tuple[str, Scope]]:
         """The rules that allow something, oldest first, each with where it comes from."""
         return [(rule.text, scope) for rule, scope in self._allow.values()]
+
+
+def barred(tool: Tool, need: Need) -> str:
+    """Why a call may not run while a plan is made, or `""`: it may write. What a tool says it needs decides."""
+    if need.kind in ("none", "read"):
+        return ""
+    if need.kind == "run" and tool.name == _SHELL and need.command:
+        why = readonly.refusal(need.command)
+        return f"this command may do more than look: {why}" if why else ""
+    return f"{tool.name} may change something"
 
 
 def _covers(rules: Sequence[Rule], need: Need, *, any_part: bool) -> bool:

@@ -53,7 +53,8 @@ class Output(Struct, frozen=True):
     `content` goes to the model: text, or blocks where there are images (image blocks carry
     `"source": {"type": "base64", ...}`; the session stores them as blobs). It may be long: whoever stores it caps it.
     `summary` is a few words for the tool's line (`2.1 KB`, `+6 -1`, `exit 1`). `meta` goes into the record:
-    `exit`, `read` and `changed` (workspace-relative paths). `error` marks a failed call.
+    `exit`, `read` and `changed` (workspace-relative paths). `error` marks a failed call. `ends` says why the turn is
+    over with this call, as `TurnEnded` tells it; empty: the model goes on.
     """
 
     content: str | list[Block]
@@ -61,6 +62,7 @@ class Output(Struct, frozen=True):
     meta: Mapping[str, Any] = field(default_factory=dict)
     diff: str = ""
     error: bool = False
+    ends: str = ""
 
 
 class Call(Struct, frozen=True):

@@ -1,0 +1,104 @@
+"""How much a conversation lets its model do: ask before anything is written, edit files, or only look and plan.
+
+The mode is kept in the log as `_state`, so that it reverts and resumes with the conversation. Leave to write is not:
+`auto-edit` holds only where a person chose it since the program began, and has chosen no other since. A log that says
+`auto-edit` for any other reason (a session that is resumed, a fork, a revert or an undo to where it was in force) means
+`ask`. `plan` holds whatever it came from, because it takes away and never gives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from tui_agent.events import StateChanged
+from tui_agent.prompt.injections import Told
+from tui_agent.tools.permission import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tui_agent.context import Context
+    from tui_agent.context.reading import Shown
+    from tui_agent.prompt.injections import Moment
+
+STATE_KEY = "mode"
+MODES: tuple[Mode, ...] = get_args(Mode)
+"""In the order in which a key goes through them."""
+
+_IN_PLAN = (
+    "<system-reminder>\nPlan mode is on. Look, think and ask, but change nothing: tools that write are refused, "
+    "commands too unless they only read. When you know what is to be done, present it with the tool present_plan and "
+    "wait for the answer; do not begin the work before the plan is accepted.\n</system-reminder>"
+)
+_OVER = "<system-reminder>\nPlan mode is over: files may be written again, as far as it is allowed.\n</system-reminder>"
+LAPSED = "the mode is ask: auto-edit does not come back with a session or a history, it is chosen each time (/mode)"
+"""Said where a log has `auto-edit` in force and it does not hold."""
+
+
+def recorded(context: Shown) -> Mode:
+    """The mode as the log has it; what another program wrote and is none of ours is `ask`."""
+    value = context.state.get(STATE_KEY)
+    return next((mode for mode in MODES if mode == value), "ask")
+
+
+class Modes:
+    """The mode of one session."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._granted = False
+        """A person chose `auto-edit` here, and none other since."""
+        self._before: Mode = "ask"
+        """The mode from which plan mode was entered."""
+
+    @property
+    def now(self) -> Mode:
+        """The mode in force."""
+        mode = recorded(self._context)
+        return "ask" if mode == "auto-edit" and not self._granted else mode
+
+    @property
+    def lapsed(self) -> bool:
+        """True where the log says `auto-edit` and it does not hold."""
+        return recorded(self._context) == "auto-edit" and not self._granted
+
+    @property
+    def next(self) -> Mode:
+        """The mode that follows in their order."""
+        return MODES[(MODES.index(self.now) + 1) % len(MODES)]
+
+    @property
+    def after_plan(self) -> Mode:
+        """The mode in which the work on an accepted plan goes on: the one before plan mode."""
+        return self._before if self.now == "plan" else self.now
+
+    async def set(self, mode: Mode, states: Mapping[str, Any] | None = None) -> StateChanged:
+        """Put a mode in force, as a person chose it; the event that tells of it. `states` go into the same write.
+
+        Raises:
+            ContextError: it could not be written, and the old one stays.
+        """
+        before = self.now
+        if mode != "auto-edit":
+            self._granted = False
+        changed = {STATE_KEY: mode} if recorded(self._context) != mode else {}
+        if values := {**changed, **(states or {})}:
+            await self._context.set_states(values)
+        self._granted = mode == "auto-edit"
+        if before != "plan":
+            self._before = before
+        return StateChanged(STATE_KEY, mode)
+
+
+class ModeSource:
+    """Tells the model that plan mode is on, and when it is over."""
+
+    name = "mode"
+    priority = 90
+
+    def generate(self, moment: Moment) -> Told:
+        """What holds now."""
+        return Told(_IN_PLAN if recorded(moment.context) == "plan" else "", _OVER, short="plan mode")
+
+    def on_compacted(self) -> None:
+        """Nothing is kept here."""
