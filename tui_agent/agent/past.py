@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.llm.provider import Usage
 from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.assembler import rebuild
 from tui_agent.prompt.books import LogBooks
+from tui_agent.prompt.cache import LASTS, breakpoints
 from tui_agent.prompt.manifest import Manifest, Total
 
 if TYPE_CHECKING:
     from tui_agent.context import Record
     from tui_agent.context.reading import Past, Shown
     from tui_agent.messages.request import Request
+    from tui_agent.prompt.cache import PrefixWatch
+
+_RECALLED = 4
+"""So many of the newest requests are enough to know where the cache has entries."""
 
 
 def requests(context: Shown) -> Iterator[tuple[Mapping[str, Any], Request]]:
@@ -23,6 +30,27 @@ def requests(context: Shown) -> Iterator[tuple[Mapping[str, Any], Request]]:
         if record.role == "_usage" and record.body.get("request"):
             last, _ = _again(context, record, last)
             yield record.body, last
+
+
+def recall(watch: PrefixWatch, context: Shown, now: datetime) -> None:
+    """Tell a watch that knows of no request of the newest of a log, as far as a cache may still hold them."""
+    found: list[tuple[Record, datetime]] = []
+    for index in range(len(context.records) - 1, -1, -1):
+        record = context.records[index]
+        if record.role != "_usage" or not record.body.get("request"):
+            continue
+        at = _sent_at(context, record.body)
+        if at is None or now - at > LASTS or len(found) == _RECALLED:
+            break
+        found.append((record, at))
+    last: Request | None = None
+    for record, at in reversed(found):
+        last, past = _again(context, record, last)
+        request = last.marked(breakpoints(last))
+        estimator, usage = Estimator(last.model, factor=past.factor), _usage(record.body)
+        total = usage.total - usage.output
+        watch.sent(request, at, watch.predict(request, at, total=total, estimator=estimator))
+        watch.answered(usage)
 
 
 def request_of(context: Shown, usage: Record, *, window: int = 0) -> tuple[Request, Manifest]:
@@ -63,6 +91,22 @@ def _before(context: Shown, usage: Mapping[str, Any], record: Record) -> Past:
     # The first record behind it that is whole; the usage itself is one.
     behind = next(r for r in context.records[last + 1 : record.index + 1] if r.role)
     return context.before(behind.id)
+
+
+def _usage(body: Mapping[str, Any]) -> Usage:
+    """The figures that a usage tells, 0 where it does not."""
+    kinds = ("input", "output", "cache_read", "cache_write")
+    return Usage(**{kind: body[kind] for kind in kinds if type(body.get(kind)) is int})
+
+
+def _sent_at(context: Shown, usage: Mapping[str, Any]) -> datetime | None:
+    """When the request of a usage was sent; where it does not say so, when its answer was written."""
+    at = usage.get("at")
+    try:
+        found = datetime.fromisoformat(str(at or context.record(str(usage.get("produced"))).at))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
 
 
 def _counted(usage: Mapping[str, Any]) -> Total | None:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui_agent.agent.building import assemble, limits_of, total_of
 from tui_agent.agent.failing import failure
+from tui_agent.agent.past import recall
 from tui_agent.agent.proposing import Visible
 from tui_agent.events import (
     Emit,
@@ -27,6 +29,7 @@ from tui_agent.llm.retry import ATTEMPTS, Retrying
 from tui_agent.memory.markers import clean
 from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.lint import repairs
+from tui_agent.prompt import cache
 from tui_agent.prompt.assembler import DoesNotFit
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from tui_agent.llm.provider import Provider
     from tui_agent.messages.request import Request
     from tui_agent.prompt.assembler import Limits
+    from tui_agent.prompt.cache import Prediction
     from tui_agent.prompt.manifest import Item
 
 _CUT_BY_LIMIT = (
@@ -99,6 +103,8 @@ class Replies:
         self.unsent: Callable[[], Iterable[Item]] = tuple
         """Gives the injections that were due and left out."""
         self._last: Request | None = None
+        self._recalled = False
+        """True once the watch was told of what was sent before the session was opened."""
         self.use(provider, level)
 
     def use(self, provider: Provider, level: str) -> None:
@@ -129,11 +135,25 @@ class Replies:
         Raises:
             DoesNotFit: it does not fit the window.
         """
-        request, manifest = await asyncio.to_thread(
-            assemble, self._context, self.limits, last=self._last, unsent=self.unsent
-        )
-        self._last = request  # what the next one has in common with it is not made again
+        request, manifest, _ = await self._build()
         return request, manifest
+
+    async def _build(self) -> tuple[Request, Manifest, Prediction]:
+        request, manifest, predicted = await asyncio.to_thread(self._assembled, is_first=not self._recalled)
+        self._last, self._recalled = (
+            request,
+            True,
+        )  # what the next one has in common with it is not made again
+        return request, manifest, predicted
+
+    def _assembled(self, *, is_first: bool) -> tuple[Request, Manifest, Prediction]:
+        """The request, its manifest, and what the provider's cache will do for it if it is sent now."""
+        request, manifest = assemble(self._context, self.limits, last=self._last, unsent=self.unsent)
+        now = cache.clock()
+        if is_first:
+            recall(self.watch, self._context, now)
+        predicted = self.watch.predict(request, now, total=manifest.total.count, estimator=manifest.estimator)
+        return request, replace(manifest, served=predicted.edge), predicted
 
     def weigh(self) -> Total:
         """The weight of the next request; tells the screen. What a new log still lacks counts as pending."""
@@ -155,10 +175,10 @@ class Replies:
         await self._know_limits()
         self.weigh()
         try:
-            request, through = await self._built()
+            request, through, predicted = await self._built()
         except DoesNotFit as error:
             raise Overflowed(str(error), ways=error.ways) from error
-        if broken := self.watch.sent(request):
+        if broken := self.watch.sent(request, cache.clock(), predicted):
             self._emit(Notice(f"the provider's cache does not serve this request: {broken}", "info", "cache"))
         self._answer.begin()
         try:
@@ -201,16 +221,23 @@ class Replies:
                 self._emit(RequestFailed(error.kind, str(error), error.ways))
                 raise ReplyFailed(str(error)) from error
 
-    async def _built(self) -> tuple[Request, str]:
-        """The request, and the id of the last record that shaped it: none may come in while it is built."""
+    async def _built(self) -> tuple[Request, str, Prediction]:
+        """The request, the id of the last record that shaped it, and what the cache will do for it.
+
+        No record may come in while it is built.
+        """
         while True:
             through = self._context.records[-1].id
-            request, _ = await self.build()
+            request, _, predicted = await self._build()
             if self._context.records[-1].id == through:
-                return request, through
+                return request, through, predicted
 
     async def _stream(self, request: Request) -> Reply:
+        began = False
         async for delta in self._asking.stream(request):
+            if not began:
+                began = True
+                self.watch.begun(cache.clock())
             if isinstance(delta, Text):
                 self._answer.feed(delta.text, delta.block)
                 continue
@@ -274,7 +301,7 @@ class Replies:
         return Stored(reply.stop_reason, [] if refused else _calls(reply), text)
 
     async def _account(self, reply: Reply, request: Request, through: str, produced: str) -> None:
-        usage = reply.usage
+        usage, predicted, at = reply.usage, *self.watch.answered(reply.usage)
         if usage is None:
             return
         params = {"model": request.model, "max_tokens": request.max_tokens, "thinking": request.thinking}
@@ -289,8 +316,21 @@ class Replies:
             cache_write=usage.cache_write,
             params=params,
             request=request.sha256,
+            at=at.isoformat(timespec="milliseconds"),
+            predicted=predicted.read,
+            **({"parted": self.watch.parted} if self.watch.parted else {}),
         )
-        self._emit(UsageReported(usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total))
+        told = UsageReported(
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.cache_write,
+            usage.total,
+            request.model,
+            predicted.read,
+            self.watch.parted,
+        )
+        self._emit(told)
 
     async def _refused(self, produced: str) -> None:
         if produced:

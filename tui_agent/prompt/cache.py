@@ -127,14 +127,9 @@ class PrefixWatch:
         self._front: Front | None = None
         self._habits: dict[str, _Habit] = {}
         self._announced: list[str] = []
-        self._asked: tuple[Request, Prediction, datetime] | None = None
+        self._asked: _Asked | None = None
         self.parted = ""
         """Why the last request does not extend the one before, announced or not; "" if it does."""
-
-    @property
-    def fresh(self) -> bool:
-        """True if nothing is known of any request."""
-        return not self._lines
 
     def announce(self, why: str = "the history was changed") -> None:
         """The next request need not extend the last."""
@@ -164,20 +159,47 @@ class PrefixWatch:
         self, request: Request, at: datetime | None = None, predicted: Prediction = NOTHING
     ) -> str | None:
         """Note a request that goes out; why it does not extend the last one although it should, or None."""
+        if self._asked is not None and self._asked.began:
+            self.answered(None)
         at = at or clock()
         last = self._lines[0] if self._lines else None
         difference = last.difference(request) if last is not None else ""
         announced, self._announced = self._announced, []
         self.parted = (", ".join(announced) or difference) if difference else ""
         self._follow(request, at, parted=bool(difference))
-        self._asked = (request, predicted, at)
+        self._asked = _Asked(request, predicted, at)
         return difference if difference and not announced else None
 
-    def answered(self, usage: Usage | None) -> None:
-        """The last request was answered, with these figures; None: an answer began, and broke off before any came."""
-        if self._asked is None:
-            return
-        (request, predicted, at), self._asked = self._asked, None
+    def begun(self, at: datetime) -> None:
+        """The answer to the last request begins: by now the server has read its cache and written to it."""
+        if self._asked is not None:
+            self._asked.at, self._asked.began = at, True
+
+    def answered(self, usage: Usage | None) -> tuple[Prediction, datetime]:
+        """The last request was answered, with these figures, if the endpoint told any; what was predicted for it, and
+        when its answer began."""
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return NOTHING, clock()
+        self._note(asked.request, asked.predicted, asked.at, usage)
+        return asked.predicted, asked.at
+
+    def beside(self, request: Request, at: datetime) -> None:
+        """Another request was answered that has its beginning in common with these, such as one for a summary."""
+        for line in self._lines:
+            shared = line.shared(request)
+            for place in map(place_of, request.breakpoints):
+                if shared is None or place > shared:
+                    continue
+                line.used = max(line.used, at)
+                if tokens := self._known(line, place):
+                    line.entries[place] = Entry(tokens, at)
+
+    # --- how it works ------------------------------------------------------------------------------------------------
+
+    def _note(self, request: Request, predicted: Prediction, at: datetime, usage: Usage | None) -> None:
+        """Write down what the server has in its cache now."""
+        self._lines[0].used = at
         entries, marks = self._lines[0].entries, dict(predicted.marks)
         if not marks:
             return
@@ -198,19 +220,6 @@ class PrefixWatch:
                 tokens = weight + shift
             if tokens >= habit.least:
                 entries[place] = Entry(tokens, at)
-
-    def beside(self, request: Request, at: datetime) -> None:
-        """Another request was answered that has its beginning in common with these, such as one for a summary."""
-        for line in self._lines:
-            shared = line.shared(request)
-            for place in map(place_of, request.breakpoints):
-                if shared is None or place > shared:
-                    continue
-                line.used = max(line.used, at)
-                if tokens := self._known(line, place):
-                    line.entries[place] = Entry(tokens, at)
-
-    # --- how it works ------------------------------------------------------------------------------------------------
 
     def _habit(self, model: str) -> _Habit:
         return self._habits.setdefault(model, _Habit(least_cached(model)))
@@ -311,6 +320,15 @@ class PrefixWatch:
             front.learn(edge, usage.cache_read)
         elif len(request.messages) <= _FEW:
             front.learn(None, exact)
+
+
+class _Asked(Struct):
+    """A request that was sent and not answered yet; `at` is when it was sent, then when its answer began."""
+
+    request: Request
+    predicted: Prediction
+    at: datetime
+    began: bool = False
 
 
 class _Habit(Struct):
