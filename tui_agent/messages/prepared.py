@@ -84,7 +84,7 @@ def _safe_place(last: Prepared, shared: int) -> int:
     for at in range(len(last.messages) - 1, 0, -1):
         if (
             last.messages[at]["role"] == "assistant"
-            and _NOWHERE < last.starts[at] < shared
+            and 0 < last.starts[at] < shared
             and last.ends[at - 1] == last.starts[at] - 1
         ):
             return at
