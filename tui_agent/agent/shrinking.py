@@ -237,7 +237,7 @@ class Shrinking:
             self._running = None
 
     async def _settled(self) -> None:
-        self._replies.watch.announce()
+        self._replies.watch.announce("a compaction")
         try:
             await self.prune()
         except (ContextError, OSError) as error:
@@ -246,12 +246,17 @@ class Shrinking:
         self._relief.tell_held()
 
     def _shortened(self) -> None:
-        self._replies.watch.announce()
+        self._replies.watch.announce("old results were shortened")
         self._replies.weigh()
 
     def _model(self, emit: Emit) -> Model:
         provider = self._speaker.now.provider
-        return Asking(provider, emit, estimator=Estimator(provider.model, factor=self._context.factor))
+        return Asking(
+            provider,
+            emit,
+            estimator=Estimator(provider.model, factor=self._context.factor),
+            answered=self._replies.watch.beside,
+        )
 
     def _price(self) -> Price | None:
         return self._settings().prices.get(self._speaker.now.provider.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +28,22 @@ class Asking:
         provider: who is asked; prepared, so that its limits are known.
         emit: told of stages.
         estimator: counts tokens, best the one that was calibrated on this conversation.
+        answered: told of each request that was answered.
     """
 
     def __init__(
-        self, provider: Provider, emit: Emit, *, estimator: Estimator | None = None, **options: Any
+        self,
+        provider: Provider,
+        emit: Emit,
+        *,
+        estimator: Estimator | None = None,
+        answered: Callable[[Request], object] = lambda request: None,
+        **options: Any,
     ) -> None:
         self._provider = provider
         self._emit = emit
         self._estimator = estimator or Estimator(provider.model)
+        self._answered = answered
         self._asking = Retrying(provider, self._hear, **options)
         self.usage: Usage | None = None
         """The exact figures of all requests so far, those of a strategy that failed among them; None: none told."""
@@ -71,6 +80,7 @@ class Asking:
         async with aclosing(self._asking.stream(request)) as deltas:
             async for delta in deltas:
                 if isinstance(delta, Reply):
+                    self._answered(request)
                     self.usage = summed(self.usage, delta.usage)
                     return delta
         raise ProviderError("the stream ended without a reply", kind="cut")

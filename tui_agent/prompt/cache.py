@@ -126,15 +126,15 @@ class PrefixWatch:
         self._lines: list[Line] = []
         self._front: Front | None = None
         self._habits: dict[str, _Habit] = {}
-        self._announced: list[str] = []
+        self._announced: dict[str, None] | None = None
+        """Why the next request may part from the last, in words, as far as it was said; None: it may not."""
         self._asked: _Asked | None = None
         self.parted = ""
         """Why the last request does not extend the one before, announced or not; "" if it does."""
 
-    def announce(self, why: str = "the history was changed") -> None:
-        """The next request need not extend the last."""
-        if why not in self._announced:
-            self._announced.append(why)
+    def announce(self, why: str = "") -> None:
+        """The next request need not extend the last; `why` in words, where more is known than the requests tell."""
+        self._announced = (self._announced or {}) | ({why: None} if why else {})
 
     def predict(
         self, request: Request, at: datetime, *, total: int, estimator: Estimator | None = None
@@ -164,11 +164,11 @@ class PrefixWatch:
         at = at or clock()
         last = self._lines[0] if self._lines else None
         difference = last.difference(request) if last is not None else ""
-        announced, self._announced = self._announced, []
-        self.parted = (", ".join(announced) or difference) if difference else ""
+        announced, self._announced = self._announced, None
+        self.parted = (", ".join(announced or ()) or difference) if difference else ""
         self._follow(request, at, parted=bool(difference))
         self._asked = _Asked(request, predicted, at)
-        return difference if difference and not announced else None
+        return difference if difference and announced is None else None
 
     def begun(self, at: datetime) -> None:
         """The answer to the last request begins: by now the server has read its cache and written to it."""
@@ -184,8 +184,9 @@ class PrefixWatch:
         self._note(asked.request, asked.predicted, asked.at, usage)
         return asked.predicted, asked.at
 
-    def beside(self, request: Request, at: datetime) -> None:
-        """Another request was answered that has its beginning in common with these, such as one for a summary."""
+    def beside(self, request: Request, at: datetime | None = None) -> None:
+        """Another request was answered, which may begin as these do: one for a summary."""
+        at = at or clock()
         for line in self._lines:
             shared = line.shared(request)
             for place in map(place_of, request.breakpoints):
@@ -253,10 +254,8 @@ class PrefixWatch:
         if at - line.used > LASTS:
             minutes = (at - line.used) // timedelta(minutes=1)
             return f"the last request was {minutes:,} minutes ago, so its cache is gone"
-        if self._announced:
-            return ", ".join(self._announced)
         if difference := line.difference(request):
-            return difference
+            return ", ".join(self._announced or ()) or difference
         if total < least:
             return f"the model caches nothing below {least:,} tokens"
         return "the cache has nothing of what was sent last"

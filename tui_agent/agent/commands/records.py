@@ -87,7 +87,7 @@ async def _change(
         made, freed = await how(session.context, identity)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    session.announce_break()
+    session.announce_break("something was left out")
     session.weigh()
     change = f"about {abs(freed):,} tokens {'less' if freed >= 0 else 'more'}"
     return Outcome(
@@ -103,7 +103,7 @@ async def unelide(session: Session, record: str) -> Outcome:
         count = await picked.bring_back(session.context, identity)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    session.announce_break()
+    session.announce_break("something was brought back")
     session.weigh()
     return Outcome("brought back" if count == 1 else f"brought back: {count} items", {"record": identity})
 
