@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from PIL import Image
@@ -79,7 +80,8 @@ async def test_lines_come_with_their_numbers(root: Path, reader: ReadFile, reads
     output = await use(reader, path="a.py")
     assert output.content == "1\tone\n2\t\tTwo\n3\t\n4\tfour"
     assert output.summary == "14 bytes"
-    assert output.meta == {"tool": "read_file", "read": ["a.py"], "changed": []}
+    assert output.meta == {"tool": "read_file", "read": ["a.py"], "changed": [], "seen": ANY}
+    assert set(output.meta["seen"]) == {"a.py"}
     assert reads.known(root / "a.py")
 
 
@@ -447,7 +449,7 @@ async def test_a_new_file_is_made_with_its_folders(root: Path, writer: WriteFile
     assert (root / "a" / "b" / "c.txt").read_bytes() == b"one\ntwo"
     assert output.content == "created a/b/c.txt: 2 lines, 7 bytes"
     assert output.summary == "+2 -0"
-    assert output.meta == {"tool": "write_file", "read": [], "changed": ["a/b/c.txt"]}
+    assert output.meta == {"tool": "write_file", "read": [], "changed": ["a/b/c.txt"], "seen": ANY}
     assert "+two\n\\ No newline at end of file\n" in output.diff
     assert not reads.changed(root / "a" / "b" / "c.txt")
     await use(writer, path="a/b/c.txt", content="three")

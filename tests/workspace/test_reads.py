@@ -90,7 +90,24 @@ def test_the_stale_ones_are_listed(tmp_path: Path) -> None:
         reads.note(tmp_path / name, name.encode(), (tmp_path / name).stat())
     (tmp_path / "c").write_text("x")
     (tmp_path / "a").unlink()
-    assert reads.stale() == [tmp_path / "a", tmp_path / "c"]
+    assert [(one.path.name, bool(one.now)) for one in reads.stale()] == [("a", False), ("c", True)]
+    (tmp_path / "c").write_text("c")
+    assert [one.path.name for one in reads.stale()] == ["a"]
+
+
+def test_what_was_known_in_an_earlier_run_is_listed_and_has_to_be_read_before_it_is_written(
+    file: Path,
+) -> None:
+    before, reads = Reads(), Reads()
+    before.note(file, b"one", file.stat())
+    reads.note_earlier(file, before.content(file))
+    assert reads.stale() == [] and not reads.known(file)
+    file.write_bytes(b"two")
+    (one,) = reads.stale()
+    assert one.known == before.content(file) != one.now and not reads.known(file)
+    reads.note(file, b"two", file.stat())
+    reads.note_earlier(file, before.content(file))
+    assert reads.stale() == [] and reads.known(file)
 
 
 def test_it_can_be_used_from_many_threads(tmp_path: Path) -> None:

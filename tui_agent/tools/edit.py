@@ -89,12 +89,13 @@ class EditFile:
             if self._reads.known(path):
                 # of a file that was never read the model still knows only this piece
                 self._reads.note(path, data, status)
+            seen = {"seen": {name: known}} if (known := self._reads.content(path)) else {}
         count = "" if len(lines) == 1 else f"{len(lines)} places, "
         where = f"line {lines[0]}" if len(lines) == 1 else f"lines {_listed(lines)}"
         return Output(
             f"edited {name}: {count}{where} ({change.summary})",
             change.summary,
-            meta={"tool": self.name, "read": [], "changed": [name]},
+            meta={"tool": self.name, "read": [], "changed": [name], **seen},
             diff=displayed(change.text),
         )
 

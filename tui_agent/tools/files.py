@@ -109,7 +109,7 @@ class ReadFile:
             block, words = images.image_block(data, name)
             self._reads.note(path, data, loaded.status)
             content = [{"type": "text", "text": f"{name}: {words}"}, block]
-            return Output(content, words, meta=self._meta(name))
+            return Output(content, words, meta=self._meta(path, name))
         if textfile.is_binary(data):
             what = next((words for start, words in _SIGNATURES if data.startswith(start)), "not text")
             raise ToolError(f"{name} is binary ({size_words(len(data))}, {what}) and cannot be shown")
@@ -122,11 +122,12 @@ class ReadFile:
         return Output(
             "\n".join(filter(None, (shown, *notes))),
             size_words(len(data)) if first <= 1 and last >= total else f"{last - first + 1} of {total} lines",
-            meta=self._meta(name),
+            meta=self._meta(path, name),
         )
 
-    def _meta(self, name: str) -> dict[str, Any]:
-        return {"tool": self.name, "read": [name], "changed": []}
+    def _meta(self, path: Path, name: str) -> dict[str, Any]:
+        seen = {name: self._reads.content(path)}
+        return {"tool": self.name, "read": [name], "changed": [], "seen": seen}
 
 
 class WriteFile:
@@ -211,7 +212,12 @@ class WriteFile:
         return Output(
             f"{verb} {name}: {lines} line{'' if lines == 1 else 's'}, {size_words(len(data))}{ends}",
             change.summary,
-            meta={"tool": self.name, "read": [], "changed": [name]},
+            meta={
+                "tool": self.name,
+                "read": [],
+                "changed": [name],
+                "seen": {name: self._reads.content(path)},
+            },
             diff=displayed(change.text),
         )
 
