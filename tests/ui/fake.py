@@ -18,6 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tests.ui.requests import FakeRequests
 from tui_agent import events as said
 from tui_agent.agent.commands import memory, sharing
 from tui_agent.agent.recall import Recall
@@ -327,6 +328,7 @@ class FakeSession:
         self.cancels = 0
         self.shrinking = SimpleNamespace(due=(100_000, 150_000), held=False, keys=Compaction(), most=30_000)
         self.closed = False
+        self.requests = FakeRequests(self)
         self.refuse = ""
         self._listen = listen
         self.memories = Recall(

@@ -251,7 +251,7 @@ def _place(name: str, then: str = "") -> Callable[[Stage], Awaitable[None]]:
     return go
 
 
-TABS = ("records", "checkpoints", "backups", "tokens", "events")
+TABS = ("records", "checkpoints", "backups", "tokens", "request", "events")
 
 ON_CHAT: dict[str, Spot] = {
     "composer": Spot(_composer),

@@ -44,14 +44,24 @@ def assemble(
         DoesNotFit: it does not fit the window.
     """
     new = context.system_prompt is None
+    total = total_of(context)
+    if new and (more := lacking(context, layers, tools)):
+        total = Total(total.count + more, total.exact, total.pending + more, "estimated")
     return Assembler(limits, Estimator(limits.model, factor=context.factor)).build(
         system=[text_block(piece) for piece in pieces(layers)] if new else context.system_blocks,
         tools=tools if context.tools is None else context.tools,
         history=context.history,
-        total=total_of(context),
+        total=total,
         books=LogBooks(context, layers=layers, unsent=unsent),
         last=last,
     )
+
+
+def lacking(context: Context, layers: Sequence[Layer], tools: Sequence[Mapping[str, Any]]) -> int:
+    """The estimated tokens of what a log without a prompt will be given first."""
+    estimator = Estimator(context.model)
+    system = sum(estimator.count(piece) for piece in pieces(layers))
+    return system + (estimator.count(tools) if context.tools is None else 0)
 
 
 def total_of(context: Shown) -> Total:

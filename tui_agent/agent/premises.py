@@ -9,14 +9,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.agent.building import lacking
 from tui_agent.compaction.around import Fresh
 from tui_agent.context import Backup, Context
 from tui_agent.context.context import tools_body
 from tui_agent.events import Notice, Rotated
-from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt import reread
 from tui_agent.prompt.remembered import SOURCE
-from tui_agent.prompt.system import Layer, SystemPrompt, pieces, record
+from tui_agent.prompt.system import Layer, SystemPrompt, record
 
 if TYPE_CHECKING:
     from tui_agent.events import Emit
@@ -54,9 +54,11 @@ class Premises:
         """The estimated tokens of what a new log will be given first. Reads files."""
         if self._context.system_prompt is not None:
             return 0
-        estimator = Estimator(self._context.model)
-        system = sum(estimator.count(piece) for piece in pieces(self.prompt.layers()))
-        return system + (estimator.count(self._offer()) if self._context.tools is None else 0)
+        return lacking(self._context, self.prompt.layers(), self._offer())
+
+    async def begun(self) -> tuple[list[Layer], Definitions]:
+        """The layers and the tools that a new log will be given first."""
+        return await asyncio.to_thread(self.prompt.layers), self._offer()
 
     async def fresh(self) -> Fresh:
         """Prompt and tools that differ from those in force, to be put in force instead."""

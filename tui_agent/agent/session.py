@@ -15,6 +15,7 @@ from tui_agent.agent import pictures
 from tui_agent.agent.errand import Errand
 from tui_agent.agent.mending import close_calls
 from tui_agent.agent.queue import Queue
+from tui_agent.agent.requests import Requests
 from tui_agent.agent.showing import Showing, title_of
 from tui_agent.agent.shrinking import Shrinking
 from tui_agent.agent.speaker import Chosen, Speaker
@@ -99,6 +100,8 @@ class Session(Showing):
             relieve=self.shrinking.relieve,
             recover=self.shrinking.recover,
         )
+        self.requests = Requests.of(parts, lambda: self.provider, self.prepare)
+        """Every request that was sent, and the next one."""
         self.errand = Errand.of(parts, self._gate, self._ready)
         """Runs what a person wants to run themselves; None without a shell."""
         self._task: asyncio.Task[None] | None = None

@@ -17,6 +17,7 @@ from tui_agent.messages.tokens import Estimator, Mark, Tokens
 
 if TYPE_CHECKING:
     from tui_agent.messages.request import Breakpoint, Request
+    from tui_agent.messages.spans import Spans
 
 Section = Literal["tools", "system", "messages", "frame"]
 SECTIONS: tuple[Section, ...] = ("tools", "system", "messages", "frame")
@@ -143,13 +144,14 @@ class Manifest(msgspec.Struct, frozen=True):
     # --- items -----------------------------------------------------------------------------------------------------
 
     def _counted(self) -> Iterator[Item]:
-        yield from self._tools()
-        yield from self._layers()
+        spans = self.request.spans
+        yield from self._tools(spans)
+        yield from self._layers(spans)
         for index in range(len(self.request.messages)):
-            yield from self._message(index)
+            yield from self._message(index, spans)
 
-    def _tools(self) -> Iterator[Item]:
-        spans, about = self.request.spans, self.books.tools()
+    def _tools(self, spans: Spans) -> Iterator[Item]:
+        about = self.books.tools()
         for index, tool in enumerate(self.request.tools):
             name = str(tool.get("name", ""))
             yield Item(
@@ -164,8 +166,8 @@ class Manifest(msgspec.Struct, frozen=True):
                 cached=self._is_served("tool", index),
             )
 
-    def _layers(self) -> Iterator[Item]:
-        spans, layers = self.request.spans, self.books.layers()
+    def _layers(self, spans: Spans) -> Iterator[Item]:
+        layers = self.books.layers()
         known = len(layers) == len(self.request.system)
         for index, block in enumerate(self.request.system):
             about = layers[index] if known else About("layer", f"system {index + 1}")
@@ -178,9 +180,9 @@ class Manifest(msgspec.Struct, frozen=True):
                 cached=self._is_served("system", index),
             )
 
-    def _message(self, index: int) -> Iterator[Item]:
+    def _message(self, index: int, spans: Spans) -> Iterator[Item]:
         """A message by its records: blocks of one record in a row are one item."""
-        starts, records = self.request.spans.blocks(index), self.request.blocks[index]
+        starts, records = spans.blocks(index), self.request.blocks[index]
         cuts = [at for at in range(len(records)) if not at or records[at] != records[at - 1]]
         sizes: dict[str, int] = {}
         for at, stop in zip(cuts, [*cuts[1:], len(records)], strict=True):

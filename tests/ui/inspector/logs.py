@@ -13,7 +13,7 @@ from tui_agent.ui.app import style_sheets
 from tui_agent.ui.inspect import LogApp, read_with_engine
 from tui_agent.ui.inspector.panel import Panel
 
-TABS = ("Records", "Checkpoints", "Backups", "Tokens", "Events")
+TABS = ("Records", "Checkpoints", "Backups", "Tokens", "Request", "Events")
 
 
 def is_at(made: Stage, tab: str) -> bool:

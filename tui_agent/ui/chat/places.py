@@ -145,6 +145,7 @@ class Places(Copying):
                     else "off",
                     lacking=max(0, shown - context.weigh().total) if new else 0,
                     trace=session.folder.events_path,
+                    requests=session.requests,
                 )
 
             self.panel = Panel(session.context, around, id="panel")

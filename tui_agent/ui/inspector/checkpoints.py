@@ -57,6 +57,7 @@ class Checkpoints(Tab):
     """
 
     NAME = "Checkpoints"
+    SHORT = "Points"
     OF_LOG = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "fold", show=False),

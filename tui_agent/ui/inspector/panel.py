@@ -2,7 +2,7 @@
 
     Panel
       .tabs       names of the tabs; Left and Right, or a click, change it
-      Records | Checkpoints | Backups | Tokens | Events     each made when it is first shown
+      Records | Checkpoints | Backups | Tokens | Request | Events     each made when it is first shown
 
 It posts `Asked` (a command of the session), `JumpWanted`, `CopyWanted`, `KeysChanged`. `grew`, `changed` and `heard`
 tell it what happened; only the tab that is shown looks.
@@ -24,6 +24,7 @@ from tui_agent.ui.inspector.backups import Backups
 from tui_agent.ui.inspector.checkpoints import Checkpoints
 from tui_agent.ui.inspector.events import Events
 from tui_agent.ui.inspector.records import Records
+from tui_agent.ui.inspector.request import RequestTab
 from tui_agent.ui.inspector.tab import Around, Key, Tab
 from tui_agent.ui.inspector.tokens import TokenFigures
 from tui_agent.ui.still import Beside, Text
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
 
     from tui_agent.context import Context
 
-_KINDS = (Records, Checkpoints, Backups, TokenFigures, Events)
-_SPREAD = 54
-"""Columns from which the names of the tabs stand apart."""
+_KINDS = (Records, Checkpoints, Backups, TokenFigures, RequestTab, Events)
+_WHOLE = sum(len(kind.NAME) + 1 for kind in _KINDS)
+_SPREAD = _WHOLE + 2 * len(_KINDS)
+"""Columns from which the names of the tabs are written out, and from which they stand apart."""
 
 
 class Panel(Beside):
@@ -73,6 +75,8 @@ class Panel(Beside):
         self._source = context
         self._around = around
         self._at = 0
+        self._came_from: int | None = None
+        """The tab that led to the record that is shown."""
         self._tabs: dict[int, Tab] = {}
         self._names = Text(classes="tabs", markup=False)
         """Columns inside, as far as they are known."""
@@ -108,10 +112,12 @@ class Panel(Beside):
 
     def _show_names(self) -> None:
         pad = " " if self._width >= _SPREAD else ""
+        is_short = 0 < self._width < _WHOLE - 1
         parts = []
         for index, kind in enumerate(_KINDS):
             shown = index == self._at
-            text = Content.styled(f"{pad}{kind.NAME}{pad}", "bold reverse" if shown else "$text-muted")
+            name = (is_short and kind.SHORT) or kind.NAME
+            text = Content.styled(f"{pad}{name}{pad}", "bold reverse" if shown else "$text-muted")
             parts.append(text.stylize(Style.from_meta({"tab": index})))
         self._names.update(Content(" ").join(parts), layout=False)
 
@@ -185,10 +191,19 @@ class Panel(Beside):
 
     async def on_tab_record_wanted(self, event: Tab.RecordWanted) -> None:
         event.stop()
+        came_from = self._at
         await self.show(0)
         records = self.tab
         assert isinstance(records, Records)
+        self._came_from = came_from
+        records.came_from = _KINDS[came_from].NAME
         records.reveal(event.record)
+
+    async def on_tab_back_wanted(self, event: Tab.BackWanted) -> None:
+        event.stop()
+        if self._came_from is not None:
+            back, self._came_from = self._came_from, None
+            await self.show(back)
 
     def on_tab_keys_changed(self, event: Tab.KeysChanged) -> None:
         event.stop()

@@ -34,7 +34,7 @@ _MOST_SHOWN = 64 * 1024
 class Records(Tab):
     """The records. Enter opens one, `p` pins, `e` shortens it to a few words, `d` drops it, `b` brings it back.
 
-    `u` takes back what was done here last.
+    `u` takes back what was done here last; `r` leads back to the tab that led to a record.
     """
 
     NAME = "Records"
@@ -45,6 +45,7 @@ class Records(Tab):
         Binding("d", "drop", show=False),
         Binding("b", "bring_back", show=False),
         Binding("u", "undo", show=False),
+        Binding("r", "back", show=False),
     ]
 
     def __init__(self, context: Context, around: Callable[[], Around]) -> None:
@@ -53,6 +54,8 @@ class Records(Tab):
         self._records: Sequence[Record] = ()
         self._digits = 0
         self._opened = -1
+        self.came_from = ""
+        """The name of the tab that led to a record here."""
         self._undo: list[tuple[str, str]] = []
         """Commands and their records that take back what was done here, the newest last."""
 
@@ -238,6 +241,8 @@ class Records(Tab):
             made.append(Key("b", "bring all back", "bring_back", rank=0))
         if self._undo:
             made.append(Key("u", "undo", "undo", rank=0))
+        if self.came_from:
+            made.insert(1, Key("r", f"to {self.came_from}", "back", rank=0))
         return made
 
     def _in_force(self, record: Record) -> bool:
@@ -275,6 +280,12 @@ class Records(Tab):
             return
         again = "drop" if _is_dropped(self.context.elided(record.id)) else "elide"
         self._ask("bring_back", "unelide", "" if record.role == "_elide" else again)
+
+    def action_back(self) -> None:
+        """Go back to the tab that led here."""
+        if self.came_from:
+            self.came_from = ""
+            self.post_message(self.BackWanted())
 
     def action_undo(self) -> None:
         """Take back what was done here last."""

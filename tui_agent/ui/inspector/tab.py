@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
     from textual.widgets import Input
 
+    from tui_agent.agent.requests import Requests
     from tui_agent.context import Context
     from tui_agent.ui.rows import Cell, Column, Rows
 
@@ -63,7 +64,7 @@ class Around:
     `window` is the model's, in tokens, 0 if it is not known; `micro` and `full` are the weights above which old results
     are shortened next and at which a summary is due, and `still` is why neither happens by itself: off, held, or
     nothing. `lacking` is what the first prompt of a new log adds to
-    the figures: system prompt and tools. `trace` is the session's events.jsonl.
+    the figures: system prompt and tools. `trace` is the session's events.jsonl, `requests` are those of the session.
     """
 
     writable: bool = False
@@ -73,12 +74,15 @@ class Around:
     still: str = ""
     lacking: int = 0
     trace: Path | None = None
+    requests: Requests | None = None
 
 
 class Tab(Covered):
     """A tab. `NAME` stands in the panel's first line; `grew` and `changed` say what happened to the log."""
 
     NAME = ""
+    SHORT = ""
+    """The name where there is little room; "" is the same."""
     OF_LOG: ClassVar[bool] = False
     """All that it shows follows from the log and from what is `around`: else it is read anew when it is shown again."""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -113,6 +117,9 @@ class Tab(Covered):
         """Put this text on the clipboard."""
 
         text: str
+
+    class BackWanted(Message):
+        """Show the tab again that led to a record."""
 
     class KeysChanged(Message):
         """What can be pressed is different now."""

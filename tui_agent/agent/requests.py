@@ -1,0 +1,218 @@
+"""Every request of a session: those that were sent, built again from the log and its backups, and the next one.
+
+Nothing is read before somebody looks, and what takes long is done in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tui_agent.agent.building import assemble
+from tui_agent.agent.past import request_of
+from tui_agent.context.sent import LOG, Sent, SentRequests
+from tui_agent.prompt.difference import Difference, difference
+
+if TYPE_CHECKING:
+    from tui_agent.agent.parts import Parts
+    from tui_agent.context import Context
+    from tui_agent.context.reading import Shown
+    from tui_agent.llm.provider import Provider
+    from tui_agent.messages.request import Breakpoint, Request
+    from tui_agent.prompt.manifest import Item, Manifest
+
+Upcoming = Callable[[], Awaitable[tuple["Request", "Manifest"]]]
+"""Gives the request that the next prompt would send; may raise DoesNotFit and ProviderError."""
+
+
+class Built(Struct, frozen=True):
+    """A request, word for word, and what it is made of. `sent` is None for the next one, which was not sent yet."""
+
+    sent: Sent | None
+    request: Request
+    manifest: Manifest
+    items: list[Item]
+    left_out: list[Item]
+    log: Shown
+    """The log that tells of it."""
+
+
+class Requests:
+    """The requests of one session. Their places count from 0, the oldest first; None stands for the next one.
+
+    Args:
+        context: The log.
+        upcoming: Builds the next one; None: nothing can be sent from here.
+        count: Asks the endpoint how many input tokens a request has; may raise ProviderError.
+        window: The model's, in tokens.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        upcoming: Upcoming | None = None,
+        count: Callable[[Request], Awaitable[int]] | None = None,
+        window: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._context = context
+        self._sent = SentRequests(context)
+        self._upcoming = upcoming
+        self._count = count
+        self._window = window
+
+    @classmethod
+    def of(
+        cls, parts: Parts, provider: Callable[[], Provider], prepare: Callable[[], Awaitable[None]]
+    ) -> Requests:
+        """Those of a session. `provider` is asked now; `prepare` learns the model's limits where they are not known."""
+        context, replies, premises = parts.context, parts.replies, parts.premises
+
+        async def upcoming() -> tuple[Request, Manifest]:
+            if not provider().window:
+                await prepare()
+            if context.system_prompt is not None:
+                return await replies.build()
+            layers, tools = await premises.begun()
+            return await asyncio.to_thread(assemble, context, replies.limits, layers=layers, tools=tools)
+
+        return cls(
+            context,
+            upcoming=upcoming,
+            count=lambda request: provider().count(request),
+            window=lambda: provider().window,
+        )
+
+    def __len__(self) -> int:
+        """How many were sent, as of the last `follow`."""
+        return len(self._sent)
+
+    def __getitem__(self, place: int) -> Sent:
+        """One that was sent; its line is read from the disk.
+
+        Raises:
+            NoSuchBackup: the file that tells of it is no longer kept.
+        """
+        return self._sent[place]
+
+    @property
+    def has_next(self) -> bool:
+        """True where something can be sent."""
+        return self._upcoming is not None
+
+    @property
+    def can_count(self) -> bool:
+        """True where an endpoint can be asked."""
+        return self._count is not None
+
+    async def follow(self) -> int:
+        """Take note of what was sent since; how many there are now.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        return await asyncio.to_thread(self._sent.follow)
+
+    async def next(self) -> Built:
+        """What the next prompt would send, the person's words aside.
+
+        Raises:
+            DoesNotFit: there is no room for it.
+            ProviderError: the model's limits are not known, and cannot be asked.
+            LookupError: nothing can be sent from here.
+        """
+        if self._upcoming is None:
+            raise LookupError("nothing is sent from here: it is only looked at")
+        request, manifest = await self._upcoming()
+        return await asyncio.to_thread(_built, None, request, manifest, self._context)
+
+    async def build(self, place: int | None) -> Built:
+        """The request at a place again, word for word as it was sent; None: the next one.
+
+        Raises:
+            NoSuchBackup: the file that tells of it is no longer kept.
+            (and as `next`)
+        """
+        if place is None:
+            return await self.next()
+        sent = await asyncio.to_thread(self._sent.__getitem__, place)
+        log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
+        return await asyncio.to_thread(self._again, sent, log)
+
+    async def diff(self, before: int | None, after: int | None) -> Difference:
+        """What differs between two requests, with what took out of the later one what is gone.
+
+        Raises:
+            (as `build`)
+        """
+        first, second = await self.build(before), await self.build(after)
+        return await asyncio.to_thread(self.between, first, second)
+
+    def between(self, before: Built, after: Built) -> Difference:
+        """The same for two that are built. It takes long: for threads."""
+        return difference(before.manifest, after.manifest, lambda item: _why(item, after.log))
+
+    async def count(self, request: Request) -> int:
+        """The endpoint's own count of a request's input tokens.
+
+        Raises:
+            ProviderError: it cannot be reached, refuses, or has no such count.
+            LookupError: there is no endpoint to ask.
+        """
+        if self._count is None:
+            raise LookupError("there is no endpoint to ask: the log is only looked at")
+        return await self._count(request)
+
+    def _again(self, sent: Sent, log: Shown) -> Built:
+        request, manifest = request_of(log, log.record(sent.usage), window=self._window())
+        return _built(sent, request, replace(manifest, served=_served(manifest, sent.cache_read)), log)
+
+
+def _built(sent: Sent | None, request: Request, manifest: Manifest, log: Shown) -> Built:
+    return Built(sent, request, manifest, manifest.items, manifest.left_out, log)
+
+
+def _served(manifest: Manifest, read: int) -> Breakpoint | None:
+    """The last place that an endpoint which read so many tokens from its cache has read, by the weights of the items.
+
+    The weights are shares and estimates, so the end that comes nearest is taken.
+    """
+    found: Breakpoint | None = None
+    nearest, running, numbers, spans = read, 0, {"tools": -1, "system": -1}, manifest.request.spans
+    for item in manifest.items:
+        if item.section == "frame":
+            continue
+        running += item.tokens.count
+        if item.section in numbers:
+            numbers[item.section] += 1
+        if abs(running - read) > nearest:
+            break
+        nearest = abs(running - read)
+        if item.section == "tools":
+            found = ("tool", numbers["tools"])
+        elif item.section == "system":
+            found = ("system", numbers["system"])
+        elif item.message is not None:
+            blocks = spans.blocks(item.message)[:-1]
+            found = ("message", item.message, sum(start < item.end for start in blocks) - 1)
+    return found if read else None
+
+
+def _why(item: Item, log: Shown) -> str:
+    """What took an item out of a later request, or shortened it, by the log of that request; "" if it does not tell."""
+    if not item.record:
+        return ""
+    try:
+        elisions = log.elided(item.record)
+    except ValueError:
+        change = log.change
+        return change.op if change is not None else ""
+    if not elisions:
+        return ""
+    newest = elisions[-1]
+    what = "dropped" if newest.placeholder is None else "shortened"
+    return f"{what} by you" if newest.by == "user" else f"{what}: {newest.reason}"
