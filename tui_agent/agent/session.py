@@ -257,7 +257,8 @@ class Session(Showing):
                 yield
             finally:
                 await self.memories.follow()
-        self.announce_break()
+        heads = self.context.heads
+        self.announce_break(f"the history was changed ({heads[-1].op})" if heads else "")
         self._replies.weigh()
         self.shrinking.rotated()
 
@@ -272,9 +273,9 @@ class Session(Showing):
             self._replies.lacking = lacking
         self._replies.weigh()
 
-    def announce_break(self) -> None:
-        """What is sent next does not extend what was sent last, and is meant not to."""
-        self._replies.watch.announce()
+    def announce_break(self, why: str = "") -> None:
+        """What is sent next does not extend what was sent last, and is meant not to; `why` in words, where known."""
+        self._replies.watch.announce(why)
 
     def beside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run something beside the turns, under a name; `close` stops it. What it raises becomes a notice."""
