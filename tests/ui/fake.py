@@ -98,6 +98,7 @@ class Backup:
 class Todo:
     text: str
     status: str = "pending"
+    step: int = 0
 
 
 @dataclass
@@ -321,6 +322,8 @@ class FakeSession:
         self.commands = commands()
         self.todos: list[Todo] = []
         self.todo = SimpleNamespace(items=lambda: list(self.todos))
+        self.plans = SimpleNamespace(now=None, mode=SimpleNamespace(now="ask"))
+        self.goal = SimpleNamespace(now=None)
         self.submitted: list[tuple[str, str]] = []
         self.pictures: list[tuple[dict[str, Any], ...]] = []
         self.performed: list[tuple[str, ...]] = []

@@ -254,7 +254,8 @@ class Session(Showing):
         await self.cancel()
         async with self._gate:
             try:
-                yield
+                with self.plans.mode.followed(self.emit):
+                    yield
             finally:
                 await self.memories.follow()
         heads = self.context.heads

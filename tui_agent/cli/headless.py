@@ -2,8 +2,8 @@
 
 `text` streams the answer to the standard output and what went on around it (notices, refused calls, errors) to the
 standard error. `json` prints one object at the end, `stream-json` a line for each event. Nobody can be asked here:
-a tool call that no rule allows is refused, and the model is told so. An interrupt stops the turn, leaves a sound
-session and ends with 130.
+a tool call that no rule allows is refused, and the model is told so; a plan is printed, and ends the turn. An
+interrupt stops the turn, leaves a sound session and ends with 130.
 """
 
 from __future__ import annotations
@@ -144,6 +144,8 @@ class _Run:
 
     async def _ask(self, session: Session, prompt: str) -> int:
         try:
+            if self._options.mode:
+                await session.perform("mode", self._options.mode)
             await session.submit(prompt)
         except CommandError as error:
             raise Failed(str(error)) from error
@@ -156,7 +158,10 @@ class _Run:
                     continue
                 self._reporter.hear(event)
                 if isinstance(event, Asked):
-                    self._reporter.refused(event)
+                    if event.question.kind == "plan":
+                        self._reporter.presented(event.question.editable)
+                    else:
+                        self._reporter.refused(event)
                     approval = event.question.kind == "approval"
                     answer = Answer("no" if approval else "dismissed", note=NOBODY)
                     await session.answer(event.question.id, answer)
@@ -185,6 +190,9 @@ class _Reporter:
 
     def refused(self, asked: Asked) -> None:
         """A question is being answered with no."""
+
+    def presented(self, plan: str) -> None:
+        """A plan was presented, as Markdown."""
 
     def end(self, session: str, ended: TurnEnded) -> None:
         """The turn is over."""
@@ -241,9 +249,13 @@ class _Text(_Reporter):
         what = f"{question.tool}: {question.body}" if question.body else question.title
         complain(f"refused: {one_line(what.strip(), _STATEMENT_CHARACTERS)}{rule}")
 
+    def presented(self, plan: str) -> None:
+        self._finish_line()
+        say(self._show(plan))
+
     def end(self, session: str, ended: TurnEnded) -> None:
         self._finish_line()
-        if ended.reason not in ("end_turn", "stop_sequence", "failed"):
+        if ended.reason not in ("end_turn", "stop_sequence", "planned", "failed"):
             complain(f"the turn ended early: {ended.reason}")
 
     def _finish_line(self) -> None:
@@ -260,7 +272,10 @@ class _Json(_Reporter):
         self._text = ""
         self._calls: dict[str, dict[str, Any]] = {}
         self._usage = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
-        self._error = ""
+        self._error = self._plan = ""
+
+    def presented(self, plan: str) -> None:
+        self._plan = plan
 
     def hear(self, event: Event) -> None:
         match event:
@@ -291,6 +306,8 @@ class _Json(_Reporter):
             "usage": self._usage,
             "stop_reason": ended.reason,
         }
+        if self._plan:
+            result["plan"] = self._plan
         if ended.reason == "failed":
             result["error"] = self._error or ended.error
             complain(str(result["error"]) or "the turn failed")

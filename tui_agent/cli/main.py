@@ -149,7 +149,7 @@ def _workspace(place: str | None) -> Path:
 def _talk(options: argparse.Namespace, workspace: Path) -> int:
     """The screen, or one prompt without it."""
     if options.prompt is None:
-        for name in ("output_format", "allow"):
+        for name in ("output_format", "allow", "mode"):
             if getattr(options, name):
                 raise Usage(f"--{name.replace('_', '-')} goes with -p PROMPT")
     plain = options.plain or _is_dumb()
@@ -293,6 +293,11 @@ def _talk_parser() -> argparse.ArgumentParser:
         action="extend",
         default=[],
         help="with -p: run these without asking, such as edit_file or 'bash:git status'",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("ask", "auto-edit", "plan"),
+        help="with -p: edit files of the workspace without asking, or only look and end with a plan",
     )
     parser.add_argument("--version", action="version", version=f"tui-agent {__version__}")
     return parser

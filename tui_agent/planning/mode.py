@@ -8,14 +8,15 @@ The mode is kept in the log as `_state`, so that it reverts and resumes with the
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
-from tui_agent.events import StateChanged
+from tui_agent.events import Emit, Notice, StateChanged
 from tui_agent.prompt.injections import Told
 from tui_agent.tools.permission import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from tui_agent.context import Context
     from tui_agent.context.reading import Shown
@@ -71,6 +72,18 @@ class Modes:
     def after_plan(self) -> Mode:
         """The mode in which the work on an accepted plan goes on: the one before plan mode."""
         return self._before if self.now == "plan" else self.now
+
+    @contextmanager
+    def followed(self, emit: Emit) -> Iterator[None]:
+        """Tell of the mode that a rewrite of the history leaves in force."""
+        before, lapsed = self.now, self.lapsed
+        try:
+            yield
+        finally:
+            if self.now != before:
+                emit(StateChanged(STATE_KEY, self.now))
+            if self.lapsed and not lapsed:
+                emit(Notice(LAPSED, "info", "mode"))
 
     async def set(self, mode: Mode, states: Mapping[str, Any] | None = None) -> StateChanged:
         """Put a mode in force, as a person chose it; the event that tells of it. `states` go into the same write.

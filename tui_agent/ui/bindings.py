@@ -176,7 +176,21 @@ ACTIONS: tuple[Action, ...] = (
         letter="w",
         slash="queue",
     ),
-    Action("todo", "todo", "show or hide the model's todo list", "Chat", keys=("ctrl+t",), slash="todo"),
+    Action(
+        "todo",
+        "todo",
+        "show or hide the todo list, with the steps of the plan and the goal",
+        "Chat",
+        keys=("ctrl+t",),
+        slash="todo",
+    ),
+    Action(
+        "mode",
+        "next mode",
+        "ask before anything is written, edit files of the workspace without asking, or only look and plan",
+        "Chat",
+        keys=("shift+tab",),
+    ),
     Action(
         "select",
         "select",
@@ -357,7 +371,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "card.scope",
         "scope",
-        "on a rule: this session or settings; on a proposal: where it counts",
+        "on a rule: this session or settings; on a proposal: where it counts; on a plan: the mode that follows",
         "Cards",
         keys=("s",),
         fixed=True,
@@ -367,7 +381,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "card.edit",
         "edit first",
-        "change the command, a summary, or what is to be remembered",
+        "change the command, a plan, a summary, or what is to be remembered",
         "Cards",
         keys=("e",),
         fixed=True,
@@ -375,7 +389,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "card.accept",
         "accept",
-        "accept a summary as it is; on a proposal: remember it",
+        "accept a plan, or a summary as it is; on a proposal: remember it",
         "Cards",
         keys=("a",),
         fixed=True,
@@ -383,7 +397,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "card.reject",
         "discard",
-        "discard a summary, nothing changes; on a proposal: do not remember it, nor ask again",
+        "reject a plan and say why; discard a summary; on a proposal: do not remember it, nor ask again",
         "Cards",
         keys=("r",),
         fixed=True,

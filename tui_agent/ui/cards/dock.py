@@ -30,12 +30,14 @@ def card_for(question: Question) -> Card:
     from tui_agent.ui.cards.compaction import ReviewCard
     from tui_agent.ui.cards.memory import memory_card
     from tui_agent.ui.cards.plain import ChoiceCard, TextCard
+    from tui_agent.ui.cards.plan import PlanCard
 
     kinds: dict[str, Callable[[Question], Card]] = {
         "agree": AgreeCard,
         "approval": ApprovalCard,
         "choice": ChoiceCard,
         "memory": memory_card,
+        "plan": PlanCard,
         "review": ReviewCard,
         "text": TextCard,
     }

@@ -46,6 +46,7 @@ class Asking(Floor):
             "compact": partial(self.perform, "compact"),
             "undo": partial(self.perform, "undo"),
             "redo": partial(self.perform, "redo"),
+            "mode": partial(self.perform, "mode", "next"),
         }
 
     async def opened(self, what: str) -> bool:

@@ -83,7 +83,7 @@ class Hearing:
             case said.QueueChanged():
                 screen.queue_line.show(event.prompts, paused=event.paused)
                 screen.keep_soon()
-            case said.StateChanged(key="todo"):
+            case said.StateChanged(key="todo" | "plan" | "goal" | "mode"):
                 screen.tell_todo()
             case said.Asked():
                 await screen.ask(event.question)

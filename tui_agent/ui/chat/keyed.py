@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,6 +18,7 @@ from tui_agent.ui.transcript.view import Transcript
 
 if TYPE_CHECKING:
     from textual import events
+    from textual.dom import DOMNode
     from textual.timer import Timer
     from textual.widget import Widget
 
@@ -115,8 +116,15 @@ class Keyed(Screen[None]):
         self.show_keys()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The letters are bound only after the leader key."""
+        """The letters are bound only after the leader key; between the lines of a form shift+tab goes back."""
+        if action == "act" and parameters == ("mode",):
+            return not any(widget.has_class("memory-editor") for widget in self._around)
         return self.leading if action == "after_leader" else True
+
+    @property
+    def _around(self) -> Iterable[DOMNode]:
+        """What has the focus, and what it stands in."""
+        return self.focused.ancestors_with_self if self.focused is not None else ()
 
     def action_after_leader(self, key: str) -> None:
         """A key after the leader key."""

@@ -323,10 +323,14 @@ class ChatScreen(Writing, Keyed):
     # --- the todo list, and the prompts that wait
 
     def tell_todo(self) -> None:
-        """Read the todo list anew."""
-        if self.session is not None:
-            self.todo.tell(self.session.todo.items())
-            self._fit()
+        """Read the todo list, the plan, the goal and the mode anew."""
+        if (session := self.session) is None:
+            return
+        plan, goal = session.plans.now, session.goal.now
+        worked_on = f"{goal.text} ({goal.status})" if goal is not None else ""
+        self.todo.tell(session.todo.items(), plan=plan.title if plan is not None else "", goal=worked_on)
+        self.status.tell(mode=session.plans.mode.now)
+        self._fit()
 
     def _toggle_todo(self) -> None:
         self.todo.display = not self.todo.display

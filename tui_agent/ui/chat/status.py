@@ -1,8 +1,9 @@
 """The first line: who is asked, how full the context is, what is happening.
 
 `StatusLine` takes facts through its methods and draws one row. When the row is too narrow it gives up, in this
-order, the name, the path, the bar, the window size, the mode, the share, the model, and what the state says besides
-itself (the stage of a compaction, that it is held); never the number, the state or the demo model's label.
+order, the name, the path, the bar, the window size, the usual mode, the share, the model, another mode, and what the
+state says besides itself (the stage of a compaction, that it is held); never the number, the state or the demo model's
+label. A click on the mode goes to the next one.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _NAME = 24
 _STAGE = 32
 """Cells that the stage of a compaction may take."""
 _HELD = "auto-compaction held: /compact"
+_MODES = {"auto-edit": "bold $text-warning", "plan": "bold $text-accent"}
+"""Modes that are not the usual one, and their styles."""
 
 
 def weight(total: int, exact: int, pending: int, mark: Mark) -> str:
@@ -97,7 +100,7 @@ def line(facts: Facts, width: int, now: float) -> Content:
     if facts.model:
         left["model"] = (literal.one_line(facts.model, 48), "$text-warning" if facts.demo else "$text-accent")
     if facts.mode:
-        left["mode"] = (facts.mode, "$text-muted")
+        left["mode"] = (facts.mode, f"{_MODES.get(facts.mode, '$text-muted')} @click=screen.act('mode')")
     right: dict[str, Part] = {}
     if facts.total is not None:
         right["number"] = (weight(facts.total, facts.exact, facts.pending, facts.mark), "bold")
@@ -111,7 +114,8 @@ def line(facts: Facts, width: int, now: float) -> Content:
     if besides := _besides(facts):
         right["besides"] = besides
     kept = "" if facts.demo else "model"
-    for part in ("", "name", "path", "bar", "window", "mode", "percent", kept, "besides"):
+    usual, other = ("mode", "") if facts.mode not in _MODES else ("", "mode")
+    for part in ("", "name", "path", "bar", "window", usual, "percent", kept, other, "besides"):
         left.pop(part, None)
         right.pop(part, None)
         if _length(left) + _length(right) + 4 <= width:
@@ -204,6 +208,7 @@ class StatusLine(Still):
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(id=id)
+        self.auto_links = False  # the mode is a sign, not a link that is underlined
         self.facts = Facts()
         self._clock = clock
         self._heard: float | None = None

@@ -1,4 +1,7 @@
-"""The todo panel: the model's list above the composer, as many rows of it as there is room for."""
+"""The todo panel: the model's list above the composer, as many rows of it as there is room for.
+
+The steps of an accepted plan are a part of that list, and its title stands above it. A goal stands in a row of its own.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +31,26 @@ class Item(Protocol):
     def text(self) -> str: ...
     @property
     def status(self) -> Literal["pending", "active", "done"]: ...
+    @property
+    def step(self) -> int: ...
 
 
-def rows(items: Sequence[Item], width: int, height: int) -> list[Content]:
-    """The list in at most `height` rows: a line that counts, then the items around the first one that is not done."""
-    return [row.truncate(max(1, width), ellipsis=True) for row in _rows(items, height)]
+def rows(items: Sequence[Item], width: int, height: int, *, plan: str = "", goal: str = "") -> list[Content]:
+    """The list in at most `height` rows: a line that counts, then the items around the first one that is not done.
+
+    `plan` is the title of the accepted plan, `goal` what is worked on; where there is one row for all, it is the list.
+    """
+    made = _rows(items, height - int(bool(goal) and height > 1), plan)
+    if goal and height > 1:
+        made.insert(0, Content.assemble((" goal", "bold"), "  ", literal.one_line(goal, _LONGEST)))
+    return [row.truncate(max(1, width), ellipsis=True) for row in made]
 
 
-def _rows(items: Sequence[Item], height: int) -> list[Content]:
+def _rows(items: Sequence[Item], height: int, plan: str) -> list[Content]:
     if not items:
         return [Content.styled(f" {_EMPTY}", "$text-muted")]
     done = sum(item.status == "done" for item in items)
-    head = f" todo  {done} of {len(items)} done"
+    head = f" {'plan' if plan else 'todo'}  {done} of {len(items)} done"
     room = height - 1
     start = next((index for index, item in enumerate(items) if item.status != "done"), len(items) - 1)
     if room < 1:
@@ -49,9 +60,11 @@ def _rows(items: Sequence[Item], height: int) -> list[Content]:
     shown = items[first : first + room]
     hidden = len(items) - len(shown)
     more = f"  ({hidden} not shown)" if hidden else ""
-    made = [Content.assemble((head, "bold"), (more, "$text-muted"))]
+    title = f"  {literal.one_line(plan, _LONGEST)}" if plan else ""
+    made = [Content.assemble((head, "bold"), (more, "$text-muted"), title)]
     for item in shown:
-        text = f" {_SIGNS[item.status]} {literal.one_line(item.text, _LONGEST)}"
+        number = f"{item.step}. " if plan and item.step else ""
+        text = f" {_SIGNS[item.status]} {number}{literal.one_line(item.text, _LONGEST)}"
         made.append(Content.styled(text, _STYLES[item.status]))
     return made
 
@@ -62,17 +75,20 @@ class Todo(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._items: Sequence[Item] = ()
+        self._plan = self._goal = ""
         self.display = False
 
     @property
     def wanted_rows(self) -> int:
         """Rows it would fill; 0 while it is not shown."""
-        return min(MOST_ROWS, 1 + len(self._items)) if self.display else 0
+        return min(MOST_ROWS, 1 + len(self._items) + bool(self._goal)) if self.display else 0
 
-    def tell(self, items: Sequence[Item]) -> None:
-        """The list is this now."""
-        self._items = tuple(items)
+    def tell(self, items: Sequence[Item], *, plan: str = "", goal: str = "") -> None:
+        """The list is this now, under a plan of that title, for that goal."""
+        self._items, self._plan, self._goal = tuple(items), plan, goal
         self.refresh()
 
     def render(self) -> RenderResult:
-        return Content("\n").join(rows(self._items, self.size.width, self.size.height))
+        return Content("\n").join(
+            rows(self._items, self.size.width, self.size.height, plan=self._plan, goal=self._goal)
+        )

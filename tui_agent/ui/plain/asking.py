@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from tui_agent import literal
 from tui_agent.events import Answer, Question
 from tui_agent.ui import words
@@ -52,7 +54,9 @@ class Asking:
         """What stands before the answer."""
         match self._line:
             case "tell":
-                return "why: " if self._reviews else "tell the model why: "
+                return "why: " if self._reviews and not self._plans else "tell the model why: "
+            case "edit" if self._plans:
+                return "the steps instead, with ; between them: "
             case "edit":
                 return "the summary instead: " if self._reviews else "the command to run instead: "
             case "free":
@@ -62,8 +66,13 @@ class Asking:
 
     @property
     def _reviews(self) -> bool:
-        """Is it a summary that waits?"""
-        return bool(self._waiting) and self._waiting[0].kind == "review"
+        """Is it a summary or a plan that waits?"""
+        return bool(self._waiting) and self._waiting[0].kind in ("review", "plan")
+
+    @property
+    def _plans(self) -> bool:
+        """Is it a plan that waits?"""
+        return bool(self._waiting) and self._waiting[0].kind == "plan"
 
     def ask(self, question: Question) -> None:
         """A question waits."""
@@ -137,6 +146,14 @@ class Asking:
         ways: list[Choice] = (
             [("read", f"read on, {count(len(self._unread), 'line', 'lines')}")] if self._unread else []
         )
+        if self._plans:
+            auto = "edit files of the workspace without asking"
+            follows = [("ask", "ask before each change"), ("auto-edit", auto)]
+            if question.rule == "auto-edit":
+                follows.reverse()
+            ways += [(mode, f"accept it, then {said}") for mode, said in follows]
+            ways.append(("edit", "put other steps in place of these"))
+            return [*ways, ("no", "reject it"), ("tell", "reject it, and say why")]
         if self._reviews:
             ways += [("once", "accept it"), ("edit", "put other words in its place")]
             return [*ways, ("no", "discard it"), ("tell", "discard it, and say why")]
@@ -166,6 +183,8 @@ class Asking:
                 self._voice.say(f"from now on without asking: {self._rule}", "rule")
                 scopes = [("session", "yes, in this session"), ("always", "yes, in every session (settings)")]
                 self._offer([*scopes, ("back", "back")])
+            case "ask" | "auto-edit":
+                self._settle(Answer("once", rule=way, edited=self._edited))
             case "session":
                 self._settle(Answer("session", rule=self._rule))
             case "always":
@@ -188,8 +207,8 @@ class Asking:
         elif self._line == "tell":
             self._settle(Answer("no", note=text))
         elif self._line == "edit":
-            self._edited = text
-            self._voice.say(text, "it would read" if self._reviews else "it would run")
+            self._edited = _with_steps(self._waiting[0].editable, text) if self._plans else text
+            self._voice.say(self._edited, "it would read" if self._reviews else "it would run")
             self._offer(self._ways())
         else:
             self._settle(Answer("answer", note=text))
@@ -201,6 +220,14 @@ class Asking:
         self._answer(question.id, answer)
         if self._waiting:
             self._show()
+
+
+def _with_steps(plan: str, steps: str) -> str:
+    """The plan with other steps."""
+    from tui_agent.planning.plan import Plan  # not needed before a plan is edited
+
+    wanted = tuple(step.strip() for step in steps.split(";") if step.strip())
+    return replace(Plan.read(plan), steps=wanted).document()
 
 
 def _what(question: Question) -> str:

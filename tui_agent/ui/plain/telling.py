@@ -24,6 +24,7 @@ _REASONS = {
     "end_turn": "done",
     "stop_sequence": "done",
     "cancelled": "stopped",
+    "planned": "done, with the plan",
     "denied": "stopped, because you said no",
     "failed": "failed",
     "max_tokens": "the answer was cut: it reached the longest length that the model may write",
@@ -111,6 +112,8 @@ class Telling:
                 self._fail(message, ways)
             case said.LogFailed(message=message, ways=ways):
                 self._fail(f"the session could not be written. {message}", ways)
+            case said.StateChanged(key="mode", value=mode) if self._in_turn:
+                self._voice.say(f"the mode is {mode} now", "note")
             case said.LogRecovered():
                 self._voice.say("the session is written again", "note")
             case said.ModelChanged(model=model):
