@@ -122,6 +122,7 @@ class Exact(QuietScroll, can_focus=True):
         super().__init__()
         self.text = ""
         """What it shows, as it is."""
+        self._shown = ""
         self._broken = Broken.of("", 1)
         self._words = ""
         self._hits: array[int] = array("Q")
@@ -143,30 +144,32 @@ class Exact(QuietScroll, can_focus=True):
 
     @work(group="lay out", exclusive=True, exit_on_error=False)
     async def _lay_out(self, make: Callable[[], str], *, top: bool) -> None:
-        self.text, shown = await asyncio.to_thread(_made, make)
-        await self._break(shown)
+        self.text, self._shown = await asyncio.to_thread(_made, make)
+        await self._break()
         if top:
             self.scroll_home(animate=False)
         if self._words:
             await self._look(move=False)
 
-    async def _break(self, shown: str) -> None:
-        width = self.scrollable_content_region.width
-        if width <= 0:
-            self._broken = Broken(shown, 0, array("Q"), array("Q", [0]))
-            return  # not on the screen yet: broken when it is
-        self._broken = await asyncio.to_thread(Broken.of, shown, width)
-        self.hold(Size(width, len(self._broken)))
-        self.refresh()
+    async def _break(self) -> None:
+        """Break the text for the width that there is; before it is on the screen there is none."""
+        while (width := self.scrollable_content_region.width) > 0:
+            shown = self._shown
+            broken = await asyncio.to_thread(Broken.of, shown, width)
+            if shown is self._shown and width == self.scrollable_content_region.width:
+                self._broken = broken
+                self.hold(Size(width, len(broken)))
+                self.refresh()
+                return
 
     def on_resize(self) -> None:
         """Break the lines anew."""
-        if self.scrollable_content_region.width not in (0, self._broken.width):
-            self._again()
+        if self.scrollable_content_region.width != self._broken.width:
+            self._break_anew()
 
     @work(group="break", exclusive=True, exit_on_error=False)
-    async def _again(self) -> None:
-        await self._break(self._broken.text)
+    async def _break_anew(self) -> None:
+        await self._break()
 
     # --- looking for words
 

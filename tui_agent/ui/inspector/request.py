@@ -38,12 +38,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
     from textual.widget import Widget
-    from textual.widgets import Input
 
     from tui_agent.agent.requests import Built, Requests
     from tui_agent.context import Context
     from tui_agent.prompt.difference import What
-    from tui_agent.ui.filter import Filter
 
 _REST = 12
 """After building nothing is built again for so many times as long as it took."""
@@ -516,35 +514,30 @@ class RequestTab(Tab):
         return looked_for or None
 
     def unfilter(self) -> None:
+        self._opened.exact.look_for("")
         super().unfilter()
         if isinstance(self._view, Tree):
             self._lay_out()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def looked_for(self, words: str) -> None:
         if self.detail_open:
-            event.stop()
-            self._opened.exact.look_for(event.value)
+            self._opened.exact.look_for(words)
         else:
-            super().on_input_changed(event)
+            super().looked_for(words)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def entered(self) -> None:
         if self.detail_open:
-            event.stop()
             self._opened.exact.step(1)
+            self._filter.go_on()
         else:
-            super().on_input_submitted(event)
-
-    def on_filter_left(self, event: Filter.Left) -> None:
-        self._opened.exact.look_for("")
-        super().on_filter_left(event)
+            super().entered()
 
     def on_key(self, event: events.Key) -> None:
         """Up and Down in the line that looks for words in a text go from hit to hit."""
         if self.screen.focused is self._filter and self.detail_open and event.key in ("up", "down"):
             event.stop()
+            event.prevent_default()
             self._opened.exact.step(1 if event.key == "down" else -1)
-        else:
-            super().on_key(event)
 
     def action_close_detail(self) -> None:
         """Close what is open: the text, the filter, a list or a diff; else leave it to the screen."""

@@ -113,7 +113,7 @@ class Group:
 
     tokens: Tokens = field(default_factory=lambda: Tokens(0, "exact"))
     cached: int = 0
-    items: array[int] = field(default_factory=lambda: array("I"))
+    items: array[int] = field(default_factory=lambda: array("q"))
 
     def take(self, number: int, item: Item) -> None:
         """Add an item, known by its number."""

@@ -349,10 +349,18 @@ class Tab(Covered):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self.rows.filter(self.sifted(event.value))
+        self.looked_for(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
+        self.entered()
+
+    def looked_for(self, words: str) -> None:
+        """The line of the filter holds these words now."""
+        self.rows.filter(self.sifted(words))
+
+    def entered(self) -> None:
+        """Enter in the line of the filter."""
         self.screen.set_focus(self.rows)
 
     def on_filter_left(self, event: Filter.Left) -> None:
