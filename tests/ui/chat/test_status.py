@@ -38,19 +38,28 @@ def test_number_state_and_demo_label_are_never_given_up(width: int, waiting: int
         assert len(text) <= width
 
 
-def test_it_gives_up_name_path_bar_and_window_in_this_order() -> None:
-    parts = ("NAME", "~/work/place", "[=", "/ 200,000")
+def test_it_gives_up_name_path_bar_cost_and_window_in_this_order() -> None:
+    parts = ("NAME", "~/work/place", "[=", "cache 96 %, $ 0.42", "/ 200,000")
     shown = []
     for extra in range(60):
-        facts = replace(FACTS, name="NAME", path="~/work/place", model="m" * 20, state="r" * (10 + extra))
-        text = line(facts, 120, 0.0).plain
+        facts = replace(
+            FACTS,
+            name="NAME",
+            path="~/work/place",
+            model="m" * 20,
+            cost="cache 96 %, $ 0.42",
+            state="r" * (1 + extra),
+        )
+        text = line(facts, 130, 0.0).plain
         shown.append(tuple(part in text for part in parts))
-    assert shown[0] == (True, True, True, True)
+    assert shown[0] == (True, True, True, True, True)
     for before, after in pairwise(shown):
         assert before >= after, "what was given up does not come back"
-    assert {sum(state) for state in shown} >= {4, 3, 2, 1}
+    assert {sum(state) for state in shown} >= {5, 4, 3, 2, 1}
     for state in shown:
-        assert list(state) == sorted(state), "the name goes first, then the path, the bar, the window"
+        assert list(state) == sorted(state), (
+            "the name goes first, then the path, the bar, the cost, the window"
+        )
 
 
 def test_a_model_that_says_nothing_is_told_of() -> None:

@@ -1,7 +1,7 @@
 """The first line: who is asked, how full the context is, what is happening.
 
 `StatusLine` takes facts through its methods and draws one row. When the row is too narrow it gives up, in this
-order, the name, the path, the bar, the window size, the usual mode, the share, the model, another mode, and what the
+order, the name, the path, the bar, the cost, the window size, the usual mode, the share, the model, another mode, and what the
 state says besides itself (the stage of a compaction, that it is held); never the number, the state or the demo model's
 label. A click on the mode goes to the next one.
 """
@@ -67,6 +67,8 @@ class Facts(Struct, frozen=True):
     pending: int = 0
     mark: Mark = "estimated"
     window: int = 0
+    cost: str = ""
+    """What the session came to: how much of it the provider's cache served, and money where there is a price."""
     state: str = "starting"
     since: float | None = None
     waiting: int = 0
@@ -110,12 +112,14 @@ def line(facts: Facts, width: int, now: float) -> Content:
             right["percent"] = (f"{share:.0%}", _share_style(share))
             if width >= _ROOMY:
                 right["bar"] = (_bar(share), _share_style(share))
+    if facts.cost:
+        right["cost"] = (facts.cost, "$text-muted")
     right["state"] = _state(facts, now)
     if besides := _besides(facts):
         right["besides"] = besides
     kept = "" if facts.demo else "model"
     usual, other = ("mode", "") if facts.mode not in _MODES else ("", "mode")
-    for part in ("", "name", "path", "bar", "window", usual, "percent", kept, other, "besides"):
+    for part in ("", "name", "path", "bar", "cost", "window", usual, "percent", kept, other, "besides"):
         left.pop(part, None)
         right.pop(part, None)
         if _length(left) + _length(right) + 4 <= width:
