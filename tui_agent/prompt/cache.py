@@ -151,9 +151,8 @@ class PrefixWatch:
         if found is None or found.tokens < habit.least:
             written = total if total >= habit.least else 0
             return Prediction(0, written, why=self._why(request, at, habit.least, total), marks=marks)
-        read = min(found.tokens, total)
         why = "" if self._is_all(place) else self._why(request, at, habit.least, total)
-        return Prediction(read, total - read, breakpoint_of(place), why, marks)
+        return Prediction(found.tokens, max(0, total - found.tokens), breakpoint_of(place), why, marks)
 
     def sent(
         self, request: Request, at: datetime | None = None, predicted: Prediction = NOTHING
@@ -258,7 +257,7 @@ class PrefixWatch:
             return ", ".join(self._announced or ()) or difference
         if total < least:
             return f"the model caches nothing below {least:,} tokens"
-        return "the cache has nothing of what was sent last"
+        return "what was sent last ends further back than the cache looks"
 
     def _marks(self, request: Request, total: int, estimator: Estimator) -> tuple[tuple[Place, int], ...]:
         """The breakpoints with what the prefix up to each weighs; the last one ends, about, where the request does."""
