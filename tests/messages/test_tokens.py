@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from tests.messages.histories import blocks, histories
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import (
+    CL100K,
     CLAUDE_NEW,
     CLAUDE_OLD,
+    LLAMA,
+    O200K,
     OTHERS,
+    QWEN,
     Estimator,
     Mark,
     Tokens,
@@ -66,8 +70,16 @@ LOG = "2026-11-29 21:10:04 status installed libfoo-dev:amd64 1.2.3-4+deb12u1\n"
         ("claude-sonnet-4-20250514", CLAUDE_OLD),
         ("claude-3-5-sonnet-20241022", CLAUDE_OLD),
         ("claude-3-opus-latest", CLAUDE_OLD),
-        ("gpt-5", OTHERS),
-        ("qwen3-coder", OTHERS),
+        ("gpt-5", O200K),
+        ("openai/gpt-4o-mini", O200K),
+        ("gpt-4.1", O200K),
+        ("o3-mini", O200K),
+        ("gpt-4-turbo", CL100K),
+        ("gpt-3.5-turbo", CL100K),
+        ("meta-llama/Llama-3.1-8B-Instruct", LLAMA),
+        ("qwen3-coder", QWEN),
+        ("kimi-k2", OTHERS),
+        ("demo", OTHERS),
     ],
 )
 def test_a_model_is_weighed_by_its_family(model: str, weights: object) -> None:
