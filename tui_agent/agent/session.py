@@ -31,6 +31,7 @@ from tui_agent.events import (
     QueuedPrompt,
     TitleChanged,
 )
+from tui_agent.messages.exchange import open_calls
 from tui_agent.sessions.folder import SessionError
 from tui_agent.tools.tool import ToolError
 
@@ -153,7 +154,7 @@ class Session(Showing):
         if self.busy:
             raise CommandError("a turn runs: it is sent when it is its time")
         history = self.context.history
-        if not len(history) or history[-1].role != "user":
+        if not len(history) or (history[-1].role != "user" and not open_calls(history)):
             raise CommandError("nothing waits for an answer: say something")
         self._again = True
         self._start()
