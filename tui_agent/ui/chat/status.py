@@ -1,9 +1,9 @@
 """The first line: who is asked, how full the context is, what is happening.
 
 `StatusLine` takes facts through its methods and draws one row. When the row is too narrow it gives up, in this
-order, the name, the path, the bar, the cost, the window size, the usual mode, the share, the model, another mode, and what the
-state says besides itself (the stage of a compaction, that it is held); never the number, the state or the demo model's
-label. A click on the mode goes to the next one.
+order, the name, the path, the bar, the cost, the window size, the usual mode, the share, the model, another mode, and
+what the state says besides itself (the stage of a compaction, that it is held); never the number, the state or the demo
+model's label. A click on the mode goes to the next one.
 """
 
 from __future__ import annotations
