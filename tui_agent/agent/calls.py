@@ -91,7 +91,7 @@ class Calls:
         Raises:
             ContextError: a result could not be written; calls may be left open on disk for the next repair.
         """
-        waiting = list(calls)
+        waiting = [self._toolbox.resolve(call) for call in calls]
         for call in waiting[1:]:
             self._emit(ToolWaiting(call.id, call.tool, call.arguments))
         try:

@@ -20,15 +20,19 @@ from tui_agent.prompt.system import Layer, SystemPrompt, record
 
 if TYPE_CHECKING:
     from tui_agent.events import Emit
+    from tui_agent.prompt.skills import Found
 
 Definitions = list[dict[str, Any]]
 
 
 class Premises:
-    """The prompt and the tools of one session. `offer` gives the tools as they would be defined now."""
+    """The prompt and the tools of one session.
+
+    `offer` gives the tools as they would be defined now; `anew=True`: where the cache begins anew anyway.
+    """
 
     def __init__(
-        self, context: Context, prompt: SystemPrompt, offer: Callable[[], Definitions], emit: Emit
+        self, context: Context, prompt: SystemPrompt, offer: Callable[..., Definitions], emit: Emit
     ) -> None:
         self.prompt = prompt
         self._context = context
@@ -63,14 +67,14 @@ class Premises:
     async def fresh(self) -> Fresh:
         """Prompt and tools that differ from those in force, to be put in force instead."""
         context = self._context
-        layers, offered = await self._layers(), self._offer()
+        layers, offered = await self._layers(), await asyncio.to_thread(self._offer, anew=True)
         written = {"role": "_system_prompt", **record(layers)}
         words = []
         if context.system_prompt is not None and _differs(context, layers):
             words.append(
                 "the instructions had changed since this session began: the new ones are in force now"
             )
-        if context.tools not in (None, offered):
+        if context.tools not in (None, self._offer()):
             words.append("the tools had changed since this session began: the new ones are in force now")
         return Fresh(
             written if written["content"] != context.system_prompt else None,

@@ -312,7 +312,9 @@ def _results(message: Message, calls: dict[str, ToolCall]) -> Iterator[Entry]:
         if call is None:
             yield Aside("result of a call that is not in the context", output_text(block))
             continue
-        _settle(call, block, message.meta if len(results) == 1 else {}, repaired=message.origin == "repair")
+        meta = message.meta if len(results) == 1 else {}
+        call.tool = _text(meta, "tool") or call.tool  # a call may stand for one of another tool
+        _settle(call, block, meta, repaired=message.origin == "repair")
     if rest := plain([block for block in message.content if block.get("type") != "tool_result"]):
         yield Aside(ORIGINS.get(message.origin or "", message.origin or "beside a result"), rest)
 

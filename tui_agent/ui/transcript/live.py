@@ -381,6 +381,7 @@ class Live:
 
     def _tool_waits(self, call: str, tool: str, title: str) -> None:
         entry = self._call(call, tool)
+        entry.tool = tool
         entry.title = entry.title or title
         if entry.state in ("running", "writing"):  # a call of which nobody has heard is made as one that runs
             entry.state, entry.size = "waiting", 0
@@ -388,6 +389,7 @@ class Live:
 
     def _tool_started(self, event: events.ToolStarted) -> None:
         entry = self._call(event.call, event.tool)
+        entry.tool = event.tool  # a call may stand for one of another tool
         entry.title = event.title or entry.title or main_argument(event.arguments)
         if entry.state not in ("running", "asks"):
             entry.size, entry.text = 0, ""

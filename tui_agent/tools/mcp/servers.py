@@ -1,0 +1,167 @@
+"""The MCP servers of a session: which may be used, what they offer, and that all of them end with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tui_agent.events import Answer, Emit, Notice, Question
+from tui_agent.tools.mcp import config, listing
+from tui_agent.tools.mcp.link import ServerError
+from tui_agent.tools.mcp.loop import Loop
+from tui_agent.tools.mcp.server import Server
+from tui_agent.tools.mcp.tool import McpTool
+
+if TYPE_CHECKING:
+    from tui_agent.tools.mcp.config import Configured
+    from tui_agent.tools.tool import Tool
+
+SOURCE = "mcp"
+"""Where notices about servers come from."""
+
+FIRST_SECONDS = 20.0
+"""A first message waits so long for servers that were never asked what they offer."""
+
+
+class Servers:
+    """The servers of one session. They are not started before one of their tools is called.
+
+    Only a server that was never asked what it offers is started by `begin`. `ask` puts a question to a person; None:
+    nobody is there. `always`: what a workspace names is started without asking.
+    """
+
+    def __init__(
+        self,
+        found: Configured,
+        emit: Emit,
+        *,
+        ask: Callable[[Question], Awaitable[Answer]] | None = None,
+        always: bool = False,
+    ) -> None:
+        self._found = found
+        self._emit = emit
+        self._ask = ask
+        self._loop = Loop()
+        self._home: asyncio.AbstractEventLoop | None = None
+        self._learning: set[asyncio.Task[None]] = set()
+        agreed = always or (bool(found.digest) and config.is_agreed(found.digest))
+        self.all: tuple[Server, ...] = tuple(
+            Server(
+                spec,
+                self._loop,
+                config.folder(),
+                self._changed,
+                agreed=agreed or spec.origin == "settings",
+            )
+            for spec in found.specs
+        )
+
+    def tools(self) -> Sequence[Tool]:
+        """The tools of every server that may be used, as far as they are known."""
+        listed = [(server, tool) for server in self.all if server.usable for tool in server.tools]
+        listed = [(server, tool) for server, tool in listed if not tool.fault]
+        names = listing.names((server.spec.name, tool.name) for server, tool in listed)
+        return [McpTool(name, server, tool) for name, (server, tool) in zip(names, listed, strict=True)]
+
+    def find(self, name: str) -> Server | None:
+        """The server of that name, or None."""
+        return next((server for server in self.all if server.spec.name == name), None)
+
+    async def begin(self) -> None:
+        """Say what is wrong, ask what has to be asked, and learn what servers offer that were never asked."""
+        self._home = asyncio.get_running_loop()
+        self._say_faults()
+        self._learn([server for server in self.all if server.usable and not server.known])
+        await self._agree()
+
+    async def settled(self) -> None:
+        """Wait for what is being learned, but not long."""
+        if not self._learning:
+            return
+        _, late = await asyncio.wait(tuple(self._learning), timeout=FIRST_SECONDS)
+        if late:
+            names = ", ".join(task.get_name() for task in late)
+            self._notice(f"{names}: not ready yet; the tools come when they are (/refresh offers them)")
+
+    async def close(self) -> None:
+        """End every server with its children."""
+        for task in tuple(self._learning):
+            task.cancel()
+        await asyncio.gather(*self._learning, return_exceptions=True)
+        if self._loop.runs:
+            await asyncio.gather(*(server.close() for server in self.all))
+            await self._loop.stop()
+
+    def _learn(self, servers: Sequence[Server]) -> None:
+        for server in servers:
+            task = asyncio.create_task(self._start(server), name=f"the MCP server {server.spec.name}")
+            self._learning.add(task)
+            task.add_done_callback(self._learning.discard)
+
+    async def _start(self, server: Server) -> None:
+        try:
+            await server.start()
+        except ServerError as error:
+            self._notice(str(error), "warning")
+            return
+        left_out = [f"{tool.name} ({tool.fault})" for tool in server.tools if tool.fault]
+        if left_out:
+            self._notice(f"the MCP server {server.spec.name}: not offered: {', '.join(left_out)}", "warning")
+
+    def _say_faults(self) -> None:
+        for fault in self._found.faults:
+            self._notice(fault, "warning")
+        for server in self.all:
+            if server.enabled and server.spec.fault:
+                self._notice(
+                    f"the MCP server {server.spec.name} cannot be used: {server.spec.fault}", "warning"
+                )
+
+    async def _agree(self) -> None:
+        waiting = [
+            server for server in self.all if server.enabled and not server.agreed and not server.spec.fault
+        ]
+        if not waiting:
+            return
+        names = ", ".join(server.spec.name for server in waiting)
+        if self._ask is None:
+            self._notice(
+                f"the MCP servers of {self._found.file} are not started ({names}): nobody is there to agree. Agree "
+                'once on the screen, or set mcp.workspace = "always" in settings',
+                "warning",
+            )
+            return
+        answer = await self._ask(
+            Question(
+                id="",
+                kind="agree",
+                title="use the MCP servers that this workspace names?",
+                body="\n".join(f"{server.spec.name}: {server.spec.written}" for server in waiting),
+                place=str(self._found.file),
+                warning="they run on this machine with your rights, and see what they are called with",
+            )
+        )
+        if answer.verdict != "once":
+            if answer.verdict == "no":
+                self._notice(f"not used in this session: {names}")
+            return
+        await asyncio.to_thread(self._remember)
+        for server in waiting:
+            server.agreed = True
+        self._learn([server for server in waiting if not server.known])
+
+    def _remember(self) -> None:
+        try:
+            config.agree(self._found)
+        except OSError as error:
+            self._notice(f"the agreement holds for this session alone: {error.strerror}", "warning")
+
+    def _changed(self, server: Server, what: str) -> None:
+        """Called in the loop of the servers."""
+        if what and self._home is not None:
+            text = f"the tools of the MCP server {server.spec.name} have changed: {what}"
+            self._home.call_soon_threadsafe(self._notice, text)
+
+    def _notice(self, text: str, level: str = "info") -> None:
+        self._emit(Notice(text, "warning" if level == "warning" else "info", SOURCE))
