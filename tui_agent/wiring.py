@@ -44,6 +44,7 @@ from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.outfit import toolbox as outfit
 from tui_agent.planning.mode import LAPSED, ModeSource
+from tui_agent.planning.nag import TodoSource
 from tui_agent.planning.plan import Plans, PlanSource
 from tui_agent.planning.todo import TodoList
 from tui_agent.prompt.injections import Injections
@@ -127,6 +128,7 @@ async def open_session(
         Memories(recall.changes),
         PlanSource(),
         ModeSource(),
+        TodoSource(),
     ]
     injections = Injections(context, sources, emit=bus.emit)
     commands = Commands()

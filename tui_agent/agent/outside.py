@@ -13,8 +13,8 @@ from tui_agent.literal import one_line
 if TYPE_CHECKING:
     from tui_agent.context import Context, Record
 
-OWN = frozenset({"todo"})
-"""Tools whose results hold nothing but what the model itself wrote."""
+OWN = frozenset({"todo", "present_plan"})
+"""Tools whose results hold nothing but what the model itself or the person wrote."""
 
 _READ = ("tool", "command", "background")
 """Origins of records that hold what tools and commands brought."""

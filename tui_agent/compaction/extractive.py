@@ -50,7 +50,7 @@ _LEAST_ENTRY = 8
 """Tokens: with less room left nothing more is taken."""
 
 
-_LOOKING = frozenset({"read_file", "glob", "grep", "todo"})
+_LOOKING = frozenset({"read_file", "glob", "grep", "todo", "present_plan"})
 _STEP = 10_000_000
 _PENDING, _LEDGER, _EARLIER, _REQUEST, _LATER, _CALL = (number * _STEP for number in range(1, 7))
 """Ranks behind the newest requests: what is not done, the ledger, earlier summaries, older requests, answers and files,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
 from tui_agent.events import Emit, Notice, StateChanged
+from tui_agent.planning.reminder import reminder
 from tui_agent.prompt.injections import Told
 from tui_agent.tools.permission import Mode
 
@@ -26,12 +27,12 @@ STATE_KEY = "mode"
 MODES: tuple[Mode, ...] = get_args(Mode)
 """In the order in which a key goes through them."""
 
-_IN_PLAN = (
-    "<system-reminder>\nPlan mode is on. Look, think and ask, but change nothing: tools that write are refused, "
-    "commands too unless they only read. When you know what is to be done, present it with the tool present_plan and "
-    "wait for the answer; do not begin the work before the plan is accepted.\n</system-reminder>"
+_IN_PLAN = reminder(
+    "Plan mode is on. Look, think and ask, but change nothing: tools that write are refused, commands too unless they "
+    "only read. When you know what is to be done, present it with the tool present_plan and wait for the answer; do not "
+    "begin the work before the plan is accepted."
 )
-_OVER = "<system-reminder>\nPlan mode is over: files may be written again, as far as it is allowed.\n</system-reminder>"
+_OVER = reminder("Plan mode is over: files may be written again, as far as it is allowed.")
 LAPSED = "the mode is ask: auto-edit does not come back with a session or a history, it is chosen each time (/mode)"
 """Said where a log has `auto-edit` in force and it does not hold."""
 

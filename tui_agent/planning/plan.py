@@ -17,6 +17,7 @@ from tui_agent import literal
 from tui_agent.events import Emit, Question, StateChanged
 from tui_agent.planning import mode as modes
 from tui_agent.planning import todo as todos
+from tui_agent.planning.reminder import inert, reminder
 from tui_agent.prompt.injections import Told
 from tui_agent.tools.tool import Need, Output, Progress, ToolError
 
@@ -34,10 +35,12 @@ MAX_STEPS = 30
 
 _STEPS = "## Steps"
 _STEP = re.compile(r"\s*(?:\d+[.)]|[-*])\s+(.*)")
-_WITHDRAWN = (
-    "<system-reminder>\nThere is no accepted plan any more; earlier ones do not count.\n</system-reminder>"
+_WITHDRAWN = reminder("There is no accepted plan any more; earlier ones do not count.")
+_DONE = reminder("All steps of the accepted plan are done: it asks nothing any more.")
+_TOLD = (
+    "The person accepted this plan. Keep to it, and its steps in the todo list up to date; if it has to change, present "
+    "another one."
 )
-_TAG = re.compile(r"<(/?)(system-reminder|plan)\b", re.IGNORECASE)
 
 Ask = Callable[[Question], Awaitable["Answer"]]
 """Asks a person and waits for the answer."""
@@ -103,6 +106,12 @@ def read(context: Shown) -> Plan | None:
     return Plan(title, text, tuple(step for step in steps if isinstance(step, str)))
 
 
+def steps_of(plan: Plan, context: Shown) -> list[todos.Item]:
+    """The steps of a plan, and how far each is by the todo list."""
+    known = {item.step: item.status for item in todos.read(context) if item.step}
+    return [todos.Item(text, known.get(at, "pending"), at) for at, text in enumerate(plan.steps, 1)]
+
+
 class Plans:
     """The accepted plan of one session, with the mode and the todo list that go with it.
 
@@ -124,12 +133,7 @@ class Plans:
     def progress(self) -> list[todos.Item]:
         """The steps of the plan and how far each is."""
         plan = self.now
-        known = {item.step: item for item in self.todo.items() if item.step}
-        steps = plan.steps if plan is not None else ()
-        return [
-            todos.Item(text, known[at].status if at in known else "pending", at)
-            for at, text in enumerate(steps, 1)
-        ]
+        return steps_of(plan, self._context) if plan is not None else []
 
     async def accept(self, plan: Plan, mode: Mode) -> None:
         """Put a plan in force: its steps are the todo list from now on, and the work goes on in `mode`.
@@ -280,11 +284,9 @@ class PlanSource:
         plan = read(moment.context)
         if plan is None:
             return Told("", _WITHDRAWN)
-        document = _TAG.sub(r"[\1\2", plan.document())
-        text = (
-            "<system-reminder>\nThe person accepted this plan. Keep to it, and its steps in the todo list up to date; "
-            f"if it has to change, present another one.\n\n<plan>\n{document}\n</plan>\n</system-reminder>"
-        )
+        if plan.steps and all(item.status == "done" for item in steps_of(plan, moment.context)):
+            return Told("", _DONE)
+        text = reminder(_TOLD, f"<plan>\n{inert(plan.document())}\n</plan>")
         return Told(text, _WITHDRAWN, short="the accepted plan")
 
     def on_compacted(self) -> None:

@@ -15,9 +15,12 @@ from tui_agent.tools.tool import Need, Output, Progress, ToolError
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
+    from tui_agent.context.reading import Shown
 
 Status = Literal["pending", "active", "done"]
 STATE_KEY = "todo"
+TOOL = "todo"
+"""The name of the tool that changes the list."""
 MAX_ITEMS = 50
 MAX_ITEM_CHARACTERS = 500
 
@@ -36,6 +39,17 @@ class Item(Struct, frozen=True):
         return f"{_SIGNS[self.status]} {self.text}"
 
 
+def read(context: Shown) -> list[Item]:
+    """The items as the log has them. What another program wrote and cannot be read as an item is left out."""
+    value = context.state.get(STATE_KEY)
+    found = []
+    for entry in value if isinstance(value, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("text"), str) and entry.get("status") in _SIGNS:
+            step = entry.get("step")
+            found.append(Item(entry["text"], entry["status"], step if type(step) is int else 0))
+    return found
+
+
 class TodoList:
     """The list as the log has it."""
 
@@ -43,20 +57,8 @@ class TodoList:
         self._context = context
 
     def items(self) -> list[Item]:
-        """The items in force. What another program wrote and cannot be read as an item is left out."""
-        value = self._context.state.get(STATE_KEY)
-        if not isinstance(value, list):
-            return []
-        found = []
-        for entry in value:
-            if (
-                isinstance(entry, dict)
-                and isinstance(entry.get("text"), str)
-                and entry.get("status") in _SIGNS
-            ):
-                step = entry.get("step")
-                found.append(Item(entry["text"], entry["status"], step if type(step) is int else 0))
-        return found
+        """The items in force."""
+        return read(self._context)
 
     async def replace(self, items: Sequence[Item]) -> Sequence[Item]:
         """Put a whole new list into the log, with the steps of the plan that it leaves out; gives what is in force."""
@@ -71,6 +73,11 @@ def values(items: Sequence[Item]) -> list[dict[str, Any]]:
         {"text": item.text, "status": item.status} | ({"step": item.step} if item.step else {})
         for item in items
     ]
+
+
+def text_of(items: Sequence[Item]) -> str:
+    """The items as lines."""
+    return "\n".join(item.line() for item in items)
 
 
 def with_steps(items: Sequence[Item], steps: Sequence[Item]) -> list[Item]:
@@ -126,7 +133,7 @@ def parse_items(value: object) -> list[Item]:
 class TodoTool:
     """The model's way to the list: it sends the whole list anew each time."""
 
-    name = "todo"
+    name = TOOL
     read_only = False
     description = (
         "Replace your todo list for this conversation. Use it for work of three or more steps: one item active at a "
@@ -165,4 +172,4 @@ class TodoTool:
         """Replace the list and give it back."""
         items = await self._todo.replace(parse_items(arguments.get("items")))
         self._changed(values(items))
-        return Output("\n".join(item.line() for item in items) or "the list is empty", f"{len(items)} items")
+        return Output(text_of(items) or "the list is empty", f"{len(items)} items")

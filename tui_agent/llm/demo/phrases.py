@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tui_agent.llm.demo import talk
+from tui_agent.llm.demo import plans, talk
 from tui_agent.llm.demo import tasks as work
 from tui_agent.llm.demo.clauses import ANY, FILE, NAME, Clause, clauses
 
@@ -24,6 +24,9 @@ def tasks(words: str, before: History) -> list[Task]:
         words: what the person wrote.
         before: the messages before, for what refers to them ("finish the todos").
     """
+    if asked := plans.wanted(words):
+        inner = tasks(asked, before)
+        return plans.planned(inner, asked) if inner else []
     parts, together = clauses(words)
     found: list[Task] = []
     for clause in parts:

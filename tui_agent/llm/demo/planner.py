@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui_agent.llm.demo import phrases, recall, recap, talk
+from tui_agent.llm.demo import phrases, plans, recall, recap, talk
 from tui_agent.llm.demo.tasks import Call, Done, Fault, Task
 from tui_agent.llm.demo.words import code
 from tui_agent.messages.blocks import result_text
@@ -53,6 +53,8 @@ def plan(
     tasks = phrases.tasks(turn.words, turn.before)
     if not tasks:
         return Answer(text=talk.unknown(turn.words))
+    if plans.needed(tasks) and plans.is_on(messages):
+        tasks = plans.planned(tasks, turn.words)
     return _drive(tasks, turn.done, tools)
 
 

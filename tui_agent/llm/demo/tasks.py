@@ -16,8 +16,8 @@ from tui_agent.llm.demo.words import code, counted, file_lines, filled, first_li
 Fault = Literal["", "server", "overloaded", "cut"]
 
 _REFUSED = re.compile(
-    r"not run\b|stopped\b|.*\b(?:person|user)\b.{0,40}\b(?:denied|declined|refused|rejected|interrupted|cancell?ed)\b"
-    r"|.*\bcall (?:was )?(?:denied|refused|not allowed)\b",
+    r"(?:not run|rejected|stopped)\b|.*\bcall (?:was )?(?:denied|refused|not allowed)\b"
+    r"|.*\b(?:person|user)\b.{0,40}\b(?:denied|declined|refused|rejected|interrupted|cancell?ed)\b",
     re.IGNORECASE,
 )
 
@@ -300,10 +300,12 @@ class Todo(_Work):
 
     items: tuple[tuple[str, str], ...]
     """Text and status (pending, active, done) of each."""
+    quiet: bool = False
+    """It is written on the way, and not worth a word."""
 
     @property
     def intro(self) -> str:
-        return "I'll write the todo list."
+        return "" if self.quiet else "I'll write the todo list."
 
     def calls(self, done: Sequence[Done]) -> tuple[Call, ...]:
         items = [{"text": text, "status": status} for text, status in self.items]
@@ -312,6 +314,8 @@ class Todo(_Work):
     def report(self, done: Sequence[Done]) -> str:
         if done[-1].error:
             return failure(done[-1], "The todo list was not written")
+        if self.quiet:
+            return ""
         marks = {"done": "x", "active": "~", "pending": " "}
         lines = [f"- [{marks[status]}] {text}" for text, status in self.items]
         return f"The todo list has {plural(len(self.items), 'item')}:\n\n" + "\n".join(lines)
