@@ -64,6 +64,8 @@ class Requests:
         self._upcoming = upcoming
         self._count = count
         self._window = window
+        self._building = asyncio.Lock()
+        """One is built at a time: who steps through many of them leaves none behind that nobody wants."""
 
     @classmethod
     def of(
@@ -137,11 +139,12 @@ class Requests:
             NoSuchBackup: the file that tells of it is no longer kept.
             (and as `next`)
         """
-        if place is None:
-            return await self.next()
-        sent = await asyncio.to_thread(self._sent.__getitem__, place)
-        log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
-        return await asyncio.to_thread(self._again, sent, log)
+        async with self._building:
+            if place is None:
+                return await self.next()
+            sent = await asyncio.to_thread(self._sent.__getitem__, place)
+            log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
+            return await asyncio.to_thread(self._again, sent, log)
 
     async def diff(self, before: int | None, after: int | None) -> Difference:
         """What differs between two requests, with what took out of the later one what is gone.

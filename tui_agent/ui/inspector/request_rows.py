@@ -7,14 +7,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.content import Content
 
 from tui_agent import literal
-from tui_agent.messages.tokens import Tokens
 from tui_agent.ui import words
+from tui_agent.ui.inspector.grouping import (
+    LEFT_OUT,
+    SECTIONS,
+    Group,
+    Place,
+    group_of,
+    groups_of,
+    percent,
+    place_of,
+)
 from tui_agent.ui.inspector.telling import FIRST_WORDS, content_words
 from tui_agent.ui.rows import Cell, Column
 from tui_agent.ui.themes import UNICODE
@@ -22,20 +30,10 @@ from tui_agent.ui.themes import UNICODE
 if TYPE_CHECKING:
     from tui_agent.agent.requests import Built
     from tui_agent.context.sent import Sent
+    from tui_agent.messages.tokens import Tokens
     from tui_agent.prompt.difference import Difference
     from tui_agent.prompt.manifest import Item
 
-LEFT_OUT = "left out"
-"""The section of what is not sent."""
-_SECTIONS = ("tools", "system", "messages", "frame", LEFT_OUT)
-_KINDS = {
-    "words": "your words",
-    "answer": "answers",
-    "summary": "summaries",
-    "injection": "reminders",
-    "repair": "repairs",
-    "note": "notes",
-}
 _NAME = 60
 """Characters of a name that a row takes."""
 _CACHED, _PARTLY = "c", "part"
@@ -48,9 +46,6 @@ SIGNS = {
     "moved": ("%", "$text-muted"),
 }
 """The sign of each kind of change, and its style."""
-
-Place = tuple[str, str]
-"""A section and a group in it; the group is "" for the section itself."""
 
 
 class Listed(Protocol):
@@ -92,37 +87,6 @@ class Said:
         return self._lines[index].plain
 
 
-def group_of(item: Item) -> str:
-    """What an item is listed under in its section."""
-    if not item.kept:
-        return item.reason
-    if item.section == "tools":
-        return f"server {item.source}" if item.source else "built in"
-    if item.section != "messages":
-        return f"{item.name} {item.source}".rstrip()
-    if item.kind == "result":
-        return f"{item.name} results"
-    if item.kind == "injection" and item.source:
-        return f"reminders: {item.source}"
-    return _KINDS.get(item.kind, item.kind)
-
-
-@dataclass(slots=True)
-class Group:
-    """Items of one kind: what they weigh together, how much of that is cached, and which they are."""
-
-    tokens: Tokens = field(default_factory=lambda: Tokens(0, "exact"))
-    cached: int = 0
-    items: array[int] = field(default_factory=lambda: array("q"))
-
-    def take(self, number: int, item: Item) -> None:
-        """Add an item, known by its number."""
-        self.items.append(number)
-        self.tokens = self.tokens + item.tokens
-        if item.cached:
-            self.cached += item.tokens.count
-
-
 class Tree:
     """The items of a request by section and kind. `lay_out` says which rows there are."""
 
@@ -130,27 +94,18 @@ class Tree:
         self.built = built
         self.total = built.manifest.total
         self.items: list[Item] = [*built.items, *built.left_out]
-        self.groups: dict[Place, Group] = {}
-        for number, item in enumerate(self.items):
-            place = self.place_of(item)
-            for key in ((place[0], ""), place):
-                self.groups.setdefault(key, Group()).take(number, item)
+        self.groups = groups_of(self.items)
         self._spans = built.request.spans
         self._heads: list[Place] = []
         self._open: set[Place] = set()
         self._rows = array("q")
         """An item by its number; a section or group by its place among the heads, from -1 down."""
 
-    @staticmethod
-    def place_of(item: Item) -> Place:
-        """The section and group of an item."""
-        return (item.section if item.kept else LEFT_OUT), group_of(item)
-
     def sums(self) -> list[tuple[str, Tokens]]:
         """What is sent, by section; the counts sum up to the total."""
         return [
             (name, self.groups[name, ""].tokens)
-            for name in _SECTIONS
+            for name in SECTIONS
             if name != LEFT_OUT and (name, "") in self.groups
         ]
 
@@ -159,7 +114,7 @@ class Tree:
     def lay_out(self, turned: Collection[Place], *, everything: bool = False) -> None:
         """Sections are open and groups folded, but for those `turned`; or everything is open."""
         self._heads, self._open, self._rows = [], set(), array("q")
-        for section in _SECTIONS:
+        for section in SECTIONS:
             if (section, "") not in self.groups:
                 continue
             self._head((section, ""))
@@ -196,7 +151,7 @@ class Tree:
         row = self._rows[index]
         if row < 0:
             return self._heads[-row - 1]
-        section, group = self.place_of(self.items[row])
+        section, group = place_of(self.items[row])
         return (section, group) if len(self.groups[section, group].items) > 1 else (section, "")
 
     def find(self, place: Place) -> int:
@@ -298,7 +253,7 @@ class Tree:
         return Content.assemble((f"{sign} {section}", "bold $text-primary"), many)
 
     def _item_words(self, item: Item) -> Content:
-        section, group = self.place_of(item)
+        section, group = place_of(item)
         alone = len(self.groups[section, group].items) == 1
         pad = "    " if alone else "      "
         if section == LEFT_OUT:
@@ -425,8 +380,3 @@ class Differing:
         )
         by = change.after.count - change.before.count
         return (Content.styled(sign, f"bold {style}"), f"{by:+,}", text)
-
-
-def percent(part: int, whole: int) -> str:
-    """A share in percent."""
-    return f"{part / whole:.0%}" if whole > 0 else ""

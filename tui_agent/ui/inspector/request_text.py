@@ -1,21 +1,64 @@
-"""The exact text of what is sent: of one item, of one that changed, of the whole request. All of it may be long, so
-everything here is called in threads."""
+"""The exact text of what is sent: of one item, of one that changed, of the whole request; and the widget that shows it.
+
+All of it may be long, so what makes it is called in threads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from textual.containers import Vertical
+from textual.content import Content
 
+from tui_agent import literal
+from tui_agent.ui.exact import Exact
 from tui_agent.ui.inspector.telling import whole
+from tui_agent.ui.still import Text
 
 if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
     from tui_agent.messages.request import Request
     from tui_agent.prompt.manifest import Item
     from tui_agent.ui.inspector.request_rows import Differing, Tree
 
 _NOTHING = "(nothing)"
+
+
+class Opened(Vertical):
+    """A text: what it is of and how a search in it stands, and the text."""
+
+    DEFAULT_CSS = """
+    Opened .facts { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.facts = Text(classes="facts", markup=False)
+        self.exact = Exact()
+        self._title = ""
+
+    def compose(self) -> ComposeResult:
+        yield self.facts
+        yield self.exact
+
+    def show(self, title: str, make: Callable[[], str], *, top: bool) -> None:
+        """Show what `make` gives."""
+        self._title = title
+        self.tell()
+        self.exact.show(make, top=top)
+
+    def tell(self) -> None:
+        """Say what it shows, and how the search stands."""
+        found = self.exact.said
+        title = (literal.one_line(self._title, 80), "bold")
+        self.facts.update(Content.assemble(title, f"  {found}" if found else ""), layout=False)
+
+    def on_exact_looked(self, event: Exact.Looked) -> None:
+        event.stop()
+        self.tell()
 
 
 def item_text(tree: Tree, item: Item) -> str:

@@ -1,0 +1,101 @@
+"""What the Request tab says of a request beside its items: which it is, its figures, and the sums that close."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui_agent import literal
+from tui_agent.ui import words
+from tui_agent.ui.inspector.grouping import percent
+from tui_agent.ui.inspector.request_rows import Differing, History, Listed, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui_agent.agent.requests import Built
+    from tui_agent.prompt.difference import Difference, What
+
+_MODEL = 40
+"""Characters of a model's name."""
+_KINDS: list[tuple[str, tuple[What, ...]]] = [
+    ("added", ("added",)),
+    ("gone", ("gone",)),
+    ("shortened", ("shortened",)),
+    ("changed", ("longer", "changed", "moved")),
+]
+
+
+def name(built: Built) -> str:
+    """Which request it is."""
+    return "the next request" if built.sent is None else f"request {built.sent.n:,}"
+
+
+def title(view: Listed, tree: Tree | None, many: int, *, marked: bool) -> Content:
+    """What is listed; `many` requests were sent, and the one shown may be `marked` for a diff."""
+    if isinstance(view, History):
+        return Content.styled("every request of this session", "bold")
+    if isinstance(view, Differing):
+        names = [name(one.built) for one in (view.before, view.after)]
+        return Content.assemble(("what differs: ", "bold"), f"{names[0]} -> {names[1]}")
+    if tree is None:
+        return Content.styled("the request", "bold")
+    sent, parts = tree.built.sent, []
+    if sent is not None:
+        parts = [f"of {many:,}", "" if sent.turn is None else f"turn {sent.turn}", words.clock(sent.at)]
+    said = "  ".join([*filter(None, parts), literal.one_line(tree.built.request.model, _MODEL)])
+    return Content.assemble(
+        (name(tree.built), "bold"), f"  {said}", ("  *marked", "$text-warning") if marked else ""
+    )
+
+
+def figures(built: Built, counted: str) -> list[Content]:
+    """The figures of a request, and what the endpoint said of it."""
+    manifest, sent = built.manifest, built.sent
+    if sent is None:
+        total = words.number(manifest.total.count, manifest.total.mark)
+        of = f" of {manifest.window:,}" if manifest.window else ""
+        said = f"{total}{of}, {manifest.reserve:,} kept for the answer"
+    else:
+        foreseen = "" if sent.predicted is None else f" ({sent.predicted:,} foreseen)"
+        said = (
+            f"cache {percent(sent.cache_read, sent.total_input)}: {sent.cache_read:,} read{foreseen}, "
+            f"{sent.cache_write:,} written, {sent.input:,} plain; {sent.output:,} answered"
+        )
+    lines = [Content.styled(said, "$text-muted")]
+    return [*lines, Content.styled(literal.one_line(counted), "$text-secondary")] if counted else lines
+
+
+def sums(tree: Tree, now: int | None) -> Content:
+    """The sections, which sum up to the total; with what it weighs `now`, where that may have changed since."""
+    total = tree.total.count
+    parts = [f"{tokens.count:+,} {section}" for section, tokens in tree.sums()]
+    if now is not None and now != total:
+        parts.append(f"{now - total:+,} since")
+        total = now
+    return Content(f"{' '.join(parts).lstrip('+')} = {words.number(total, tree.total.mark)}")
+
+
+def many(count: int) -> Content:
+    """How many requests there are."""
+    return Content(f"{count:,} request{'' if count == 1 else 's'}, newest first" if count else "")
+
+
+def failure(error: str, ways: Sequence[str]) -> list[Content]:
+    """Why there is no request, and the ways out."""
+    lines = [Content.styled(literal.one_line(error), "$text-error")]
+    if ways:
+        lines.append(Content.styled("ways out", "bold $text-primary"))
+    return lines + [Content(f"  {literal.one_line(str(way))}") for way in ways]
+
+
+def difference(found: Difference) -> Content:
+    """What a diff adds up to: the weights of both requests, and what led from one to the other."""
+    there = {change.what for change in found.changes}
+    parts = [f"{found.tokens(*kinds):+,} {said}" for said, kinds in _KINDS if there.intersection(kinds)]
+    if found.counted_anew:
+        parts.append(f"{found.counted_anew:+,} counted anew")
+    before, after = found.before, found.after
+    said = f"{words.number(before.count, before.mark)} {' '.join(parts)} = {words.number(after.count, after.mark)}"
+    return Content(f"{said}; {found.same:,} the same")
