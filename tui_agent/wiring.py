@@ -17,6 +17,7 @@ from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
+from tui_agent.agent.commands import goal as goal_commands
 from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import planning as planning_commands
 from tui_agent.agent.commands import prompting as prompt_commands
@@ -35,7 +36,7 @@ from tui_agent.choice import Choice
 from tui_agent.commands import Commands
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context, ContextError, LogBusy
-from tui_agent.events import Emit, Event, Notice, SessionOpened
+from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
 from tui_agent.memory import lives
 from tui_agent.memory.filed import Files
@@ -43,6 +44,8 @@ from tui_agent.memory.store import MemoryStore
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.outfit import toolbox as outfit
+from tui_agent.planning.briefing import GoalSource
+from tui_agent.planning.goal import Goal
 from tui_agent.planning.mode import LAPSED, ModeSource
 from tui_agent.planning.nag import TodoSource
 from tui_agent.planning.plan import Plans, PlanSource
@@ -105,8 +108,9 @@ async def open_session(
     context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
     todo = TodoList(context)
+    goal = Goal(context, lambda value: bus.emit(StateChanged("goal", value)))
     plans = Plans(context, todo, ask=questions.ask, emit=bus.emit)
-    toolbox = outfit(workspace, folder, todo, plans, bus.emit)
+    toolbox = outfit(workspace, folder, todo, goal, plans, bus.emit)
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
     premises = Premises(context, prompt, toolbox.offer, bus.emit)
@@ -126,6 +130,7 @@ async def open_session(
     sources: list[InjectionSource] = [  # each tells the model of one thing that changes
         Instructions(prompt.instructions, prompt.untold, bus.emit),
         Memories(recall.changes),
+        GoalSource(),
         PlanSource(),
         ModeSource(),
         TodoSource(),
@@ -139,6 +144,7 @@ async def open_session(
     memory_commands.add_to(commands)
     prompt_commands.add_to(commands)
     sharing_commands.add_to(commands)
+    goal_commands.add_to(commands)
     planning_commands.add_to(commands)
     session = Session(
         Parts(
@@ -148,6 +154,7 @@ async def open_session(
             context=context,
             timeline=Timeline(context),
             todo=todo,
+            goal=goal,
             plans=plans,
             memories=recall,
             remind=Reminders(injections, lambda words: moment(session, words)).remind,
@@ -271,8 +278,9 @@ async def preview_request(
     prompt = _prompt(workspace, append_system, recall, lambda: settings.prompt.append_system)
     layers = await asyncio.to_thread(prompt.layers)
     todo = TodoList(context)
+    goal = Goal(context, lambda value: None)
     plans = Plans(context, todo, emit=lambda event: None)
-    tools = outfit(workspace, folder, todo, plans, lambda event: None).offer()
+    tools = outfit(workspace, folder, todo, goal, plans, lambda event: None).offer()
     limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=tools)
 
@@ -336,7 +344,9 @@ async def _settle_in(session: Session, prepare: Callable[[], Awaitable[None]]) -
         await context.hold()
         if cut_off:
             await prepare()
-        return repaired + await session.mend()
+        mended = await session.mend()
+        await session.driver.reopen()
+        return repaired + mended
     except LogBusy as error:
         session.read_only = (
             f"the session can only be read here: {error.who} writes it. Close it there to go on"

@@ -45,6 +45,7 @@ _BODIES = frozenset(
         "words",
         "title",
         "images",
+        "goal",
     }
 )
 """Fields that hold words or file contents: the trace keeps only how many characters, or items of a list, there are."""

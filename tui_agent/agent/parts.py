@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui_agent.commands import Commands
     from tui_agent.context import Context
     from tui_agent.events import Reminded
+    from tui_agent.planning.goal import Goal
     from tui_agent.planning.plan import Plans
     from tui_agent.planning.todo import TodoList
     from tui_agent.sessions.folder import SessionFolder
@@ -40,6 +41,7 @@ class Parts(Struct, frozen=True):
     timeline: Timeline
     todo: TodoList
     plans: Plans
+    goal: Goal
     memories: Recall
     bus: Bus
     questions: Questions

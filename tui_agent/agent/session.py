@@ -7,11 +7,12 @@ Whoever wants something calls `submit`, `perform`, `cancel` or `answer`; whoever
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent.agent import pictures
+from tui_agent.agent.driver import CLOSED, REWRITTEN, STOPPED, Driver
 from tui_agent.agent.errand import Errand
 from tui_agent.agent.mending import close_calls
 from tui_agent.agent.queue import Queue
@@ -38,6 +39,7 @@ from tui_agent.tools.tool import ToolError
 if TYPE_CHECKING:
     from tui_agent.agent.parts import Parts
     from tui_agent.messages.blocks import Block
+    from tui_agent.planning.goal import State
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.settings.schema import Settings
 
@@ -53,6 +55,7 @@ class Session(Showing):
         self.timeline = parts.timeline
         self.todo = parts.todo
         self.plans = parts.plans
+        self.goal = parts.goal
         self.memories = parts.memories
         self.questions = parts.questions
         self.commands = parts.commands
@@ -89,6 +92,9 @@ class Session(Showing):
             on_compacted=parts.on_compacted,
         )
         """What makes the context smaller: by itself, and on demand."""
+        self.driver = Driver(goal=parts.goal, context=parts.context, emit=parts.bus.emit)
+        """What works on the goal without a person's words."""
+        parts.bus.listen(self.driver.hear)
         self._turn = Turn(
             context=parts.context,
             replies=parts.replies,
@@ -100,6 +106,7 @@ class Session(Showing):
             remind=parts.remind,
             relieve=self.shrinking.relieve,
             recover=self.shrinking.recover,
+            may_ask=self.driver.may_ask,
         )
         self.requests = Requests.of(parts, lambda: self.provider, self.prepare)
         """Every request that was sent, and the next one."""
@@ -226,8 +233,26 @@ class Session(Showing):
                 raise CommandError(f"usage: {usage}") from error
             raise
 
-    async def cancel(self) -> bool:
-        """Stop what runs and wait until its log is sound; False if nothing does. The queue is held."""
+    async def pursue(self, how: Callable[[], Awaitable[State]]) -> State:
+        """Set the goal or resume it as `how` does, and let the work on it begin as soon as no turn runs.
+
+        Raises:
+            CommandError: the session can only be read.
+            GoalError, ContextError: as `how`.
+        """
+        self._writable()
+        if self.context.system_prompt is None:
+            async with self._gate:
+                await self._ready()
+        state = await how()
+        self._start()
+        return state
+
+    async def cancel(self, why: str = STOPPED) -> bool:
+        """Stop what runs and wait until its log is sound; False if nothing does. The queue is held.
+
+        A goal that is worked on is paused, for the reason given.
+        """
         task = self._task
         if task is None or task.done():
             return self.errand is not None and await self.errand.stop()
@@ -235,6 +260,7 @@ class Session(Showing):
         self.shrinking.forget()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        await self.driver.pause(why)
         self._queue.tell()
         if self.errand is not None:
             await self.errand.stop()
@@ -252,12 +278,14 @@ class Session(Showing):
     async def between_turns(self) -> AsyncIterator[None]:
         """Stop what runs, then hold the gate: nothing else touches the log meanwhile."""
         self.shrinking.superseded()
-        await self.cancel()
+        await self.cancel(REWRITTEN)
         async with self._gate:
             try:
                 with self.plans.mode.followed(self.emit):
                     yield
             finally:
+                self.driver.rewritten()
+                await self.driver.settle()
                 await self.memories.follow()
         heads = self.context.heads
         self.announce_break(f"the history was changed ({heads[-1].op})" if heads else "")
@@ -370,7 +398,7 @@ class Session(Showing):
         if self._closed:
             return
         self._closed = True
-        await self.cancel()
+        await self.cancel(CLOSED)
         for task in tuple(self._beside):
             task.cancel()
         await asyncio.gather(*self._beside, return_exceptions=True)
@@ -395,17 +423,31 @@ class Session(Showing):
             self._task.add_done_callback(self._finished)
 
     async def _work(self) -> None:
-        while True:
-            if self.shrinking.waits:
-                await self.shrinking.do_wanted()
-                await self._speaker.adopt()  # a switch of the model waited for it
+        try:
+            while await self._work_on():
+                pass
+        except Exception as error:
+            await self.driver.pause(f"{type(error).__name__}: {error}")
+            raise
+
+    async def _work_on(self) -> bool:
+        """Do the next of what there is to do; False if there is nothing."""
+        if self.shrinking.waits:
+            await self.shrinking.do_wanted()
+            await self._speaker.adopt()  # a switch of the model waited for it
+        try:
             if self._again:
                 self._again = False
                 await self._ask_again()
             elif (prompt := self._queue.first()) is not None:
                 await self._run_turn(prompt)
-            elif not self.shrinking.waits:
-                return
+            elif await self.driver.goes_on():
+                await self._pursue()
+            else:
+                return self.shrinking.waits or self.driver.due
+        finally:
+            await self.driver.after()
+        return True
 
     async def _run_turn(self, prompt: QueuedPrompt) -> None:
         reason = "failed"
@@ -425,9 +467,16 @@ class Session(Showing):
         if reason != "failed":
             await self.shrinking.relieve(ended=True)
 
+    async def _pursue(self) -> None:
+        state = self.goal.now
+        reason = await self._turn.pursue(state.text if state is not None else "", self.driver.begin)
+        if reason != "failed":
+            await self.shrinking.relieve(ended=True)
+
     async def _begin(self, words: str) -> None:
         await self._speaker.adopt()
         await self._ready()
+        await self.driver.settle()
         if not self.title and words:
             title = title_of(words)
             try:

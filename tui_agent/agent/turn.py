@@ -52,7 +52,8 @@ class Turn:
     `begin` prepares the log for the words it is given. `deliver` puts the prompts that wait for a step into the log,
     each by the function it is given, and says whether there were any. `remind` appends what the model should be told
     beside the words it is given, and says what that was. `relieve` makes room before a step where it is due; `recover`
-    does because a request did not fit, and says whether it could.
+    does because a request did not fit, and says whether it could. `may_ask` is asked before each request; where it says
+    no, a turn in which nobody spoke ends.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Turn:
         remind: Callable[[str], Awaitable[Reminded | None]],
         relieve: Callable[[], Awaitable[None]],
         recover: Callable[[Overflowed], Awaitable[bool]],
+        may_ask: Callable[[], Awaitable[bool]],
     ) -> None:
         self._context = context
         self._replies = replies
@@ -79,6 +81,9 @@ class Turn:
         self._remind = remind
         self._relieve = relieve
         self._recover = recover
+        self._may_ask = may_ask
+        self._spoken = True
+        """A person has spoken in the turn that runs: it is theirs, and no budget cuts it short."""
         self._step = 0
         self._unwritten = False
         self._reminded: Reminded | None = None
@@ -90,20 +95,36 @@ class Turn:
 
         Cancelling it leaves a sound log: open calls get results, a half answer is kept and marked.
         """
-        self.said = False
+        self.said, self._spoken = False, True
         return await self._run(words, images, self._open)
+
+    async def pursue(self, goal: str, begin: Callable[[], Awaitable[None]]) -> str:
+        """Work on a goal with nothing said: `begin` puts into the log what begins the turn. Returns as `run` does."""
+        self.said, self._spoken = True, False
+
+        async def open_turn(words: str, images: Sequence[Block]) -> None:
+            await self._context.checkpoint(turn=True)
+            await begin()
+            self._reminded = await self._remind("")
+
+        return await self._run("", (), open_turn, about=goal)
 
     async def again(self) -> str:
         """Ask once more for the step that failed, in the turn that it belongs to; returns as `run` does."""
         return await self._run("", (), self._go_on)
 
     async def _run(
-        self, words: str, images: Sequence[Block], begin: Callable[[str, Sequence[Block]], Awaitable[None]]
+        self,
+        words: str,
+        images: Sequence[Block],
+        begin: Callable[[str, Sequence[Block]], Awaitable[None]],
+        *,
+        about: str = "",
     ) -> str:
         started, self._step = time.monotonic(), 0
         reason, error = "failed", ""
         try:
-            await self._begin(words)
+            await self._begin(words or about)
             async with self._gate:
                 await begin(words, images)
                 await self._context.sync()
@@ -111,7 +132,7 @@ class Turn:
                 self._unwritten = False
                 self._emit(LogRecovered())
             turn = next(point for point in reversed(self._context.checkpoints()) if point.turn)
-            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images)))
+            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images), about))
             self._tell_reminded()
             reason = await self._steps()
         except asyncio.CancelledError:
@@ -166,12 +187,15 @@ class Turn:
     async def _steps(self) -> str:
         cut = paused = 0
         while True:
+            if not (await self._may_ask() or self._spoken):
+                return "budget"
             await self._relieve()
             self._step += 1
             self._emit(StepStarted(self._step))
             reply, ends, heard = await self._one_step()
             self._replies.weigh()
             if heard:
+                self._spoken = True
                 cut = paused = 0
                 continue
             if ends:

@@ -75,16 +75,18 @@ class State(Struct, frozen=True):
         """How many milestones are reached."""
         return sum(milestone.done for milestone in self.milestones)
 
-    def exhausted(self, *, tokens: int = 0, turns: int = 0, seconds: float = 0.0) -> str:
-        """Which budget is spent, in words, if so much more was taken; empty if none is."""
+    def exhausted(self, *, running: bool = False, seconds: float = 0.0) -> str:
+        """Which budget is spent, in words, empty if none is: `seconds` more were taken. Of a turn that is `running` the
+        number of turns says nothing: it counts since it began.
+        """
         spent, budget = self.spent, self.budget
-        if budget.turns is not None and spent.turns + turns >= budget.turns:
-            return f"{spent.turns + turns:,} of {budget.turns:,} turns are spent"
-        if budget.tokens is not None and spent.tokens + tokens >= budget.tokens:
-            return f"{spent.tokens + tokens:,} of {budget.tokens:,} tokens are spent"
+        if budget.turns is not None and spent.turns >= budget.turns and not running:
+            return f"{spent.turns:,} of {budget.turns:,} turns are spent"
+        if budget.tokens is not None and spent.tokens >= budget.tokens:
+            return f"{spent.tokens:,} of {budget.tokens:,} tokens are spent"
         minutes = (spent.seconds + seconds) / 60
         if budget.minutes is not None and minutes >= budget.minutes:
-            return f"{minutes:,.1f} of {budget.minutes:,g} minutes are spent"
+            return f"{minutes:,.1f} of {amount(budget.minutes)} minutes are spent"
         return ""
 
     def figures(self) -> tuple[str, ...]:
@@ -112,7 +114,14 @@ class State(Struct, frozen=True):
 
 
 def _of(taken: str, most: float | None, kind: str) -> str:
-    return f"{taken} {kind}" if most is None else f"{taken} of {most:,g} {kind}"
+    if most is None:
+        return f"{taken} {kind.removesuffix('s') if taken == '1' else kind}"
+    return f"{taken} of {amount(most)} {kind}"
+
+
+def amount(number: float) -> str:
+    """A number of turns, tokens or minutes, to read."""
+    return f"{int(number):,}" if number == int(number) else f"{number:,.1f}"
 
 
 def read(state: Mapping[str, Any]) -> State | None:
