@@ -17,7 +17,6 @@ from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
-from tui_agent.agent.commands import goal as goal_commands
 from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import planning as planning_commands
 from tui_agent.agent.commands import prompting as prompt_commands
@@ -36,7 +35,7 @@ from tui_agent.choice import Choice
 from tui_agent.commands import Commands
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context, ContextError, LogBusy
-from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
+from tui_agent.events import Emit, Event, Notice, SessionOpened
 from tui_agent.llm.provider import ProviderError
 from tui_agent.memory import lives
 from tui_agent.memory.filed import Files
@@ -44,21 +43,23 @@ from tui_agent.memory.store import MemoryStore
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.outfit import toolbox as outfit
-from tui_agent.planning.briefing import GoalSource
-from tui_agent.planning.goal import Goal
 from tui_agent.planning.mode import LAPSED, ModeSource
-from tui_agent.planning.nag import TodoSource
 from tui_agent.planning.plan import Plans, PlanSource
 from tui_agent.planning.todo import TodoList
+from tui_agent.prompt.extensions import offered
 from tui_agent.prompt.injections import Injections
 from tui_agent.prompt.remembered import Memories
 from tui_agent.prompt.reread import Instructions
+from tui_agent.prompt.skills import Found, Skills
+from tui_agent.prompt.skills import find as find_skills
+from tui_agent.prompt.sources import Budget, ChangedFiles, OwnRules
 from tui_agent.prompt.system import OPTION, SETTING, SystemPrompt
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings import secrets
 from tui_agent.timeline.timeline import Timeline
 from tui_agent.tools.permission import Rules
+from tui_agent.workspace.reads import Reads
 from tui_agent.workspace.root import find_root, identity
 
 if TYPE_CHECKING:
@@ -107,13 +108,15 @@ async def open_session(
         raise OpenError(str(error)) from error
     context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
-    todo = TodoList(context)
-    goal = Goal(context, lambda value: bus.emit(StateChanged("goal", value)))
+    todo, reads = TodoList(context), Reads()
     plans = Plans(context, todo, ask=questions.ask, emit=bus.emit)
-    toolbox = outfit(workspace, folder, todo, goal, plans, bus.emit)
+    toolbox = outfit(workspace, folder, reads, todo, plans, bus.emit)
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
-    premises = Premises(context, prompt, toolbox.offer, bus.emit)
+    def skills() -> Found:
+        return find_skills(workspace, paths.config_dir()) if session.settings.prompt.skills else Found()
+
+    premises = Premises(context, prompt, toolbox.offer, bus.emit, skills)
 
     async def save_rule(rule: str) -> None:
         from tui_agent.settings.save import add_rule  # not needed to open a session
@@ -130,12 +133,14 @@ async def open_session(
     sources: list[InjectionSource] = [  # each tells the model of one thing that changes
         Instructions(prompt.instructions, prompt.untold, bus.emit),
         Memories(recall.changes),
-        GoalSource(),
+        OwnRules(lambda: session.settings.prompt.rules),
+        ChangedFiles(reads, workspace),
+        Skills(skills, bus.emit),
+        Budget(),
         PlanSource(),
         ModeSource(),
-        TodoSource(),
     ]
-    injections = Injections(context, sources, emit=bus.emit)
+    injections = Injections(context, sources, emit=bus.emit, more=offered)
     commands = Commands()
     context_commands.add_to(commands)
     record_commands.add_to(commands)
@@ -144,7 +149,6 @@ async def open_session(
     memory_commands.add_to(commands)
     prompt_commands.add_to(commands)
     sharing_commands.add_to(commands)
-    goal_commands.add_to(commands)
     planning_commands.add_to(commands)
     session = Session(
         Parts(
@@ -154,7 +158,6 @@ async def open_session(
             context=context,
             timeline=Timeline(context),
             todo=todo,
-            goal=goal,
             plans=plans,
             memories=recall,
             remind=Reminders(injections, lambda words: moment(session, words)).remind,
@@ -278,9 +281,8 @@ async def preview_request(
     prompt = _prompt(workspace, append_system, recall, lambda: settings.prompt.append_system)
     layers = await asyncio.to_thread(prompt.layers)
     todo = TodoList(context)
-    goal = Goal(context, lambda value: None)
     plans = Plans(context, todo, emit=lambda event: None)
-    tools = outfit(workspace, folder, todo, goal, plans, lambda event: None).offer()
+    tools = outfit(workspace, folder, Reads(), todo, plans, lambda event: None).offer()
     limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=tools)
 
@@ -344,9 +346,7 @@ async def _settle_in(session: Session, prepare: Callable[[], Awaitable[None]]) -
         await context.hold()
         if cut_off:
             await prepare()
-        mended = await session.mend()
-        await session.driver.reopen()
-        return repaired + mended
+        return repaired + await session.mend()
     except LogBusy as error:
         session.read_only = (
             f"the session can only be read here: {error.who} writes it. Close it there to go on"

@@ -32,9 +32,16 @@ class Premises:
     """
 
     def __init__(
-        self, context: Context, prompt: SystemPrompt, offer: Callable[..., Definitions], emit: Emit
+        self,
+        context: Context,
+        prompt: SystemPrompt,
+        offer: Callable[..., Definitions],
+        emit: Emit,
+        skills: Callable[[], Found],
     ) -> None:
         self.prompt = prompt
+        self.skills = skills
+        """Finds the skills there are; reads files."""
         self._context = context
         self._offer = offer
         self._emit = emit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,8 @@ from tui_agent.prompt.telling import Told
 
 if TYPE_CHECKING:
     from tui_agent.prompt.telling import InjectionSource, Moment
+
+T = TypeVar("T")
 
 LIMIT_SECONDS = 2.0
 """A source that takes longer is skipped."""
@@ -49,7 +51,9 @@ class Asking:
         before = self._running
         if before is not None and not before.done() and (self._hangs or not await self._ended(before)):
             return ()
-        self._running = running = self._start(moment)
+        self._running = running = in_thread(
+            lambda: tellings(self._source.generate(moment)), f"injection {self.name}"
+        )
         if not await self._ended(running):
             return ()
         if (error := running.exception()) is not None:
@@ -58,12 +62,7 @@ class Asking:
         return running.result()
 
     async def _ended(self, running: Future[Sequence[Told]]) -> bool:
-        answer = asyncio.wrap_future(running)
-        try:
-            done, _ = await asyncio.wait([answer], timeout=self._limit)
-        finally:
-            answer.cancel()  # of the thread nothing more is heard here
-        self._hangs = not done
+        self._hangs = not await ended(running, self._limit)
         if self._hangs:
             self._failed(f"no answer within {self._limit:g} s")
         return not self._hangs
@@ -75,25 +74,37 @@ class Asking:
         except Exception as error:  # noqa: BLE001 - one source's fault must not keep it from the others
             self._failed(f"{type(error).__name__}: {error}")
 
-    def _start(self, moment: Moment) -> Future[Sequence[Told]]:
-        future: Future[Sequence[Told]] = Future()
-        future.set_running_or_notify_cancel()
-
-        def run() -> None:
-            try:
-                answer = tellings(self._source.generate(moment))
-            except BaseException as error:  # noqa: BLE001 - whatever it raises, the thread's owner is told
-                future.set_exception(error)
-            else:
-                future.set_result(answer)
-
-        threading.Thread(target=run, name=f"injection {self.name}", daemon=True).start()
-        return future
-
     def _failed(self, fault: str) -> None:
         if fault not in self._faults:
             self._faults.add(fault)
             self._emit(Notice(f"reminders of {self.name} are left out: {fault}", "warning", "prompt"))
+
+
+def in_thread(work: Callable[[], T], name: str) -> Future[T]:
+    """Begin some work in a thread that does not keep the program from ending."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            answer = work()
+        except BaseException as error:  # noqa: BLE001 - whatever it raises, who asked is told
+            future.set_exception(error)
+        else:
+            future.set_result(answer)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+async def ended(running: Future[Any], limit: float) -> bool:
+    """Wait until some work has ended, or so many seconds; True if it has."""
+    answer = asyncio.wrap_future(running)
+    try:
+        done, _ = await asyncio.wait([answer], timeout=limit)
+    finally:
+        answer.cancel()  # of the thread nothing more is heard here
+    return bool(done)
 
 
 def tellings(answer: Any) -> Sequence[Told]:

@@ -10,15 +10,17 @@ of its own, the highest priority first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tui_agent.events import Emit, Notice
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Estimator
-from tui_agent.prompt.asking import LIMIT_SECONDS, Asking
+from tui_agent.prompt.asking import LIMIT_SECONDS, Asking, ended, in_thread
 from tui_agent.prompt.likeness import Likeness, fingerprint
 from tui_agent.prompt.telling import (
     InjectionSource as InjectionSource,
@@ -29,7 +31,9 @@ from tui_agent.prompt.telling import Told as Told
 if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.context.reading import Shown
-    from tui_agent.events import Emit
+
+More = Callable[[frozenset[str], Callable[[str], None]], Iterable[InjectionSource]]
+"""Gives sources under names that are not known yet, and reports what cannot be used."""
 
 ALWAYS = 80
 """What has this priority or a higher one is told however tight the window is."""
@@ -79,7 +83,11 @@ class _Offer(Struct, frozen=True):
 
 
 class Injections:
-    """The sources of one session, and what becomes of what they tell. `limit` is what each may take, in seconds."""
+    """The sources of one session, and what becomes of what they tell. `limit` is what each may take, in seconds.
+
+    `more` gives further sources once a turn asks, none by a name that is known, and reports what cannot be used. It
+    runs in a thread.
+    """
 
     def __init__(
         self,
@@ -88,9 +96,15 @@ class Injections:
         *,
         emit: Emit,
         limit: float = LIMIT_SECONDS,
+        more: More | None = None,
     ) -> None:
         self._context = context
-        self._asked = [Asking(source, emit, limit) for source in _by_name(sources)]
+        self._emit = emit
+        self._limit = limit
+        self._more = more
+        self._coming: Future[list[InjectionSource]] | None = None
+        self._asked: list[Asking] = []
+        self._take(sources)
 
     async def collect(self, moment: Moment) -> Collected:
         """Append what the sources have to tell that the model does not know.
@@ -98,6 +112,7 @@ class Injections:
         Raises:
             ContextError: it could not be written.
         """
+        await self._load()
         answers = await asyncio.gather(*(asked.ask(moment) for asked in self._asked))
         offers = [
             _offer(asked, told) for asked, answer in zip(self._asked, answers, strict=True) for told in answer
@@ -110,6 +125,32 @@ class Injections:
         """Tell every source that the history was compacted; one that fails does not keep it from the others."""
         for asked in self._asked:
             asked.on_compacted()
+
+    def _take(self, sources: Iterable[InjectionSource]) -> None:
+        known = {asked.name for asked in self._asked}
+        for source in sources:
+            if source.name not in known:
+                known.add(source.name)
+                self._asked.append(Asking(source, self._emit, self._limit))
+
+    async def _load(self) -> None:
+        """Take the further sources; those that are not there within the limit come with a later turn."""
+        if self._more is not None:
+            more, known, self._more = self._more, frozenset(asked.name for asked in self._asked), None
+            self._coming = in_thread(lambda: list(more(known, self._report)), "extensions")
+            if not await ended(self._coming, self._limit):
+                self._report(f"reminders of installed packages were not ready within {self._limit:g} s")
+        coming = self._coming
+        if coming is None or not coming.done():
+            return
+        self._coming = None
+        if (error := coming.exception()) is not None:
+            self._report(f"reminders of installed packages cannot be used: {type(error).__name__}: {error}")
+        else:
+            self._take(coming.result())
+
+    def _report(self, text: str) -> None:
+        self._emit(Notice(text, "warning", "prompt"))
 
     def _choose(
         self, offers: Sequence[_Offer], room: int | None
@@ -168,14 +209,6 @@ def _sent(context: Shown) -> Iterator[tuple[str, Sent]]:
             continue
         for source in named:
             yield str(source.get("name")), Sent(record.index, message.text, source)
-
-
-def _by_name(sources: Iterable[InjectionSource]) -> list[InjectionSource]:
-    """The sources, the first of each name."""
-    named: dict[str, InjectionSource] = {}
-    for source in sources:
-        named.setdefault(source.name, source)
-    return list(named.values())
 
 
 def _offer(asked: Asking, told: Told) -> _Offer:

@@ -7,7 +7,6 @@ newest such text is all that counts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tui_agent.prompt import injections
-from tui_agent.prompt.telling import Moment, Told
+from tui_agent.prompt.telling import Moment, Told, fenced, reminder
 
 if TYPE_CHECKING:
     from tui_agent.context.reading import Shown
@@ -29,8 +28,6 @@ BUDGET_BYTES = 16 * 1024
 _LEAST_BYTES = 1024
 _SHARE = 0.2
 """Bytes for each token of a small window, which is about a twentieth of it."""
-
-_REMINDER = re.compile(r"<(?=\s*/?\s*system-reminder)", re.IGNORECASE)
 
 _PROTOCOL = """\
 What you may remember
@@ -115,7 +112,7 @@ def changes(
     """
     if listed is None:
         whole = snapshot(memories, most) if memories else Listed("")
-        return Listed(_reminder([whole.text]), whole.memories) if memories else whole
+        return Listed(reminder(whole.text), whole.memories) if memories else whole
     before = {str(entry.get("id")): entry for entry in listed}
     fresh = [memory for memory in memories if before.get(memory.id, {}).get("fp") != _print(memory)]
     lines, left = _within(fresh, most)
@@ -125,7 +122,7 @@ def changes(
     lines += _no_longer(gone, memories)
     if not lines:
         return Listed("")
-    return Listed(_reminder([_CHANGED, *lines]), [*told, *({"id": e["id"], "gone": True} for e in gone)])
+    return Listed(reminder(_CHANGED, *lines), [*told, *({"id": e["id"], "gone": True} for e in gone)])
 
 
 def _no_longer(gone: Iterable[Mapping[str, Any]], memories: Sequence[Memory]) -> list[str]:
@@ -173,12 +170,7 @@ def _line(memory: Memory) -> str:
     )
     key = f"{memory.key}: " if memory.key else ""
     body = memory.body.replace("\n", "\n  ")
-    # what is remembered must not look like the end of the reminder that tells it, or the beginning of another
-    return _REMINDER.sub("&lt;", f"- [{memory.scope}]{noted} {key}{body}")
-
-
-def _reminder(lines: Sequence[str]) -> str:
-    return "\n".join(["<system-reminder>", *lines, "</system-reminder>"])
+    return fenced(f"- [{memory.scope}]{noted} {key}{body}")
 
 
 def _entry(memory: Memory, *, left: bool) -> dict[str, Any]:

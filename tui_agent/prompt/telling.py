@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -66,3 +67,16 @@ class InjectionSource(Protocol):
     def on_compacted(self) -> None:
         """The history was compacted: what it goes by may be gone."""
         ...
+
+
+_OWN = re.compile(r"<(?=\s*/?\s*(?:system-reminder|skill)\b)", re.IGNORECASE)
+
+
+def reminder(*parts: str) -> str:
+    """What the program says to the model, marked so that it is not taken for the person's words."""
+    return "\n".join(["<system-reminder>", *parts, "</system-reminder>"])
+
+
+def fenced(text: str) -> str:
+    """Text from elsewhere: nothing in it looks like the end of what tells it, or the beginning of another."""
+    return _OWN.sub("&lt;", text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tui_agent.agent.commands.travel import arrived
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.messages.tokens import Estimator
+from tui_agent.prompt.skills import FILE, FOLDERS, named
 from tui_agent.timeline.timeline import Travelled
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def add_to(commands: Commands) -> None:
     """Add these commands to the list."""
     commands.add(Command("prompt", prompt))
     commands.add(Command("refresh", refresh))
+    commands.add(Command("skill", skill, "[NAME [WORDS]]", names=("skills",)))
 
 
 async def prompt(session: Session) -> Outcome:
@@ -88,3 +90,29 @@ async def refresh(session: Session) -> Outcome:
     text = f"the {' and the '.join(bodies)} of now {verb} in force"
     done = await arrived(session, Travelled("refresh", backup.name), text)
     return Outcome(done.text, {**done.data, "changed": list(bodies)})
+
+
+async def skill(session: Session, *words: str) -> Outcome:
+    """List the skills, or say something to the model with the text of one: /skill NAME WORDS"""
+    found = await asyncio.to_thread(session.premises.skills)
+    if not words:
+        lines = [f"{one.name}  {one.description}  ({one.place})" for one in found.skills] or [
+            _no_skills(session)
+        ]
+        data = [{"name": s.name, "description": s.description, "place": s.place} for s in found.skills]
+        return Outcome("\n".join([*lines, *found.notices]), {"skills": data, "notices": list(found.notices)})
+    called = named(found.skills, words[0])
+    if called is None:
+        names = ", ".join(one.name for one in found.skills)
+        raise CommandError(
+            f"there is no skill {words[0]!r}; " + (f"there are: {names}" if names else _no_skills(session))
+        )
+    await session.submit(" ".join(["/skill", called.name, *words[1:]]))
+    return Outcome()
+
+
+def _no_skills(session: Session) -> str:
+    if not session.settings.prompt.skills:
+        return "skills are off (prompt.skills in settings)"
+    places = ", ".join(FOLDERS)
+    return f"there are none: a skill is a folder with a {FILE} in {places} here, or in skills beside settings.toml"
