@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support import hostile
@@ -396,6 +396,10 @@ WORDS = st.lists(
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @settings(max_examples=300, deadline=None)
+@example("a{;a}")
+@example("a{|a|a}")
+@example("a{&a}")
+@example("a{`a`}")
 @given(WORDS)
 def test_no_command_that_bash_would_run_escapes(tail: str) -> None:
     """bash itself says what would run: each command is traced, and the allowed one does nothing."""

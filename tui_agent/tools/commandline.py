@@ -53,7 +53,7 @@ _OF_THE_SHELL = re.compile(
 )
 """Variables that the shell sets by itself, so that our environment does not tell their values."""
 
-_NO_EXPANSION = re.compile(r"\{[^\s'\"\\,.{}$]*\}")
+_NO_EXPANSION = re.compile(r"\{[^\s'\"\\,.{}$;&|<>()`]*\}")
 """Braces that stand for themselves: `{}`, `HEAD@{1}`."""
 
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@%+:,./][A-Za-z0-9_@%+=:,./-]*")
