@@ -29,8 +29,8 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 _IN_PLAN = reminder(
     "Plan mode is on. Look, think and ask, but change nothing: tools that write are refused, commands too unless they "
-    "only read. When you know what is to be done, present it with the tool present_plan and wait for the answer; do not "
-    "begin the work before the plan is accepted."
+    "only read. When you know what is to be done, present it with the tool present_plan and wait for the answer; do "
+    "not begin the work before the plan is accepted."
 )
 _OVER = reminder("Plan mode is over: files may be written again, as far as it is allowed.")
 LAPSED = "the mode is ask: auto-edit does not come back with a session or a history, it is chosen each time (/mode)"

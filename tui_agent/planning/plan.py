@@ -38,8 +38,8 @@ _STEP = re.compile(r"\s*(?:\d+[.)]|[-*])\s+(.*)")
 _WITHDRAWN = reminder("There is no accepted plan any more; earlier ones do not count.")
 _DONE = reminder("All steps of the accepted plan are done: it asks nothing any more.")
 _TOLD = (
-    "The person accepted this plan. Keep to it, and its steps in the todo list up to date; if it has to change, present "
-    "another one."
+    "The person accepted this plan. Keep to it, and its steps in the todo list up to date; if it has to change, "
+    "present another one."
 )
 
 Ask = Callable[[Question], Awaitable["Answer"]]

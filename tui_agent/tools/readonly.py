@@ -36,7 +36,7 @@ class Options(Struct, frozen=True):
 
     def refusal(self, word: str) -> str:
         """Why a word may not be given, or `""`."""
-        if not word.startswith("-") or word == "-" or _NUMBER.fullmatch(word):
+        if not word.startswith("-") or word in ("-", "--") or _NUMBER.fullmatch(word):
             return ""
         if word.startswith("--"):
             return "" if word.partition("=")[0] in self.long else f"option {word} is not known to only read"
