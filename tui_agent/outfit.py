@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.events import Emit, StateChanged
 from tui_agent.planning.plan import PresentPlan
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
+from tui_agent.settings.serving import FILE
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
 from tui_agent.tools.search import Glob, Grep
 from tui_agent.tools.shell import Bash
 from tui_agent.tools.toolbox import Toolbox
+from tui_agent.workspace.root import find_root
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from tui_agent.context import Context
+    from tui_agent.events import Answer, Question
     from tui_agent.planning.plan import Plans
     from tui_agent.sessions.folder import SessionFolder
+    from tui_agent.settings.schema import Settings
+    from tui_agent.tools.mcp.servers import Servers
     from tui_agent.tools.tool import Tool
     from tui_agent.workspace.reads import Reads
 
@@ -43,3 +52,31 @@ def _builtin(workspace: Path, folder: SessionFolder, reads: Reads) -> list[Tool]
         Grep(workspace, readable),
         Bash(workspace),
     ]
+
+
+async def serve(
+    toolbox: Toolbox,
+    workspace: Path,
+    settings: Settings,
+    context: Context,
+    *,
+    window: Callable[[], int],
+    emit: Emit,
+    ask: Callable[[Question], Awaitable[Answer]] | None = None,
+) -> Servers | None:
+    """Add the tools of MCP servers, as far as it is known what they offer; None where none are configured.
+
+    Starts nothing. `ask` puts a question to a person.
+    """
+    root = find_root(workspace)
+    if not settings.mcp.servers and not await asyncio.to_thread((root / FILE).is_file):
+        return None
+    from tui_agent.tools.mcp.config import configured
+    from tui_agent.tools.mcp.servers import Servers
+    from tui_agent.tools.selection import Selection
+
+    found = await asyncio.to_thread(configured, settings.mcp, workspace, root)
+    always = settings.mcp.workspace == "always"
+    servers = await asyncio.to_thread(Servers, found, emit, ask=ask, always=always)
+    toolbox.serve(servers, Selection(context, lambda: settings.tools, window))
+    return servers

@@ -17,12 +17,14 @@ from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.calls import Calls
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
+from tui_agent.agent.commands import mcp as mcp_commands
 from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import planning as planning_commands
 from tui_agent.agent.commands import prompting as prompt_commands
 from tui_agent.agent.commands import records as record_commands
 from tui_agent.agent.commands import session as session_commands
 from tui_agent.agent.commands import sharing as sharing_commands
+from tui_agent.agent.offering import ToolSource
 from tui_agent.agent.parts import Parts
 from tui_agent.agent.premises import Premises
 from tui_agent.agent.proposing import Proposing
@@ -42,6 +44,7 @@ from tui_agent.memory.filed import Files
 from tui_agent.memory.store import MemoryStore
 from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
+from tui_agent.outfit import serve
 from tui_agent.outfit import toolbox as outfit
 from tui_agent.planning.mode import LAPSED, ModeSource
 from tui_agent.planning.plan import Plans, PlanSource
@@ -111,6 +114,15 @@ async def open_session(
     todo, reads = TodoList(context), Reads()
     plans = Plans(context, todo, ask=questions.ask, emit=bus.emit)
     toolbox = outfit(workspace, folder, reads, todo, plans, bus.emit)
+    servers = await serve(
+        toolbox,
+        workspace,
+        settings,
+        context,
+        window=lambda: session.window,
+        emit=bus.emit,
+        ask=questions.ask if attended else None,
+    )
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
     def skills() -> Found:
@@ -137,6 +149,7 @@ async def open_session(
         ChangedFiles(reads, workspace),
         Skills(skills, bus.emit),
         Budget(),
+        ToolSource(toolbox),
         PlanSource(),
         ModeSource(),
     ]
@@ -150,6 +163,7 @@ async def open_session(
     prompt_commands.add_to(commands)
     sharing_commands.add_to(commands)
     planning_commands.add_to(commands)
+    mcp_commands.add_to(commands)
     session = Session(
         Parts(
             folder=folder,
@@ -185,6 +199,7 @@ async def open_session(
             redact=secrets.redact,
             chosen=chosen,
             toolbox=toolbox,
+            servers=servers,
             choose=choose.named,
             choose_from=choose.take,
             premises=premises,
@@ -222,6 +237,9 @@ async def open_session(
         bus.emit(Notice(LAPSED, "info", "mode"))
     session.weigh(lacking=await asyncio.to_thread(premises.lacking))
     session.beside(_ask_limits(session), "limits")
+    if servers is not None and not session.read_only:
+        premises.settled = servers.settled
+        session.beside(servers.begin(), "mcp")
     return session
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui_agent.sessions.folder import SessionFolder
     from tui_agent.settings.schema import Settings
     from tui_agent.timeline.timeline import Timeline
+    from tui_agent.tools.mcp.servers import Servers
     from tui_agent.tools.permission import Rules
     from tui_agent.tools.toolbox import Toolbox
 
@@ -56,5 +57,6 @@ class Parts(Struct, frozen=True):
     choose_from: Callable[[Settings], None]
     premises: Premises
     remind: Callable[[str], Awaitable[Reminded | None]]
+    servers: Servers | None = None
     attended: bool = True
     on_compacted: tuple[Callable[[], object], ...] = ()

@@ -6,7 +6,7 @@ What an old log has stays in force: what differs is said, and put in force at th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.agent.building import lacking
@@ -44,6 +44,8 @@ class Premises:
         """Finds the skills there are; reads files."""
         self._context = context
         self._offer = offer
+        self.settled: Callable[[], Awaitable[None]] | None = None
+        """Waits for tools that are still being asked for, before a new log is given its tools."""
         self._emit = emit
 
     async def write_missing(self) -> None:
@@ -59,6 +61,8 @@ class Premises:
             if isinstance(written, Backup):
                 self._emit(Rotated("prompt", written.name, len(context.records)))
         if context.tools is None:
+            if self.settled is not None:
+                await self.settled()
             await context.write_tools(self._offer())
 
     def lacking(self) -> int:

@@ -60,6 +60,7 @@ class Session(Showing):
         self.questions = parts.questions
         self.commands = parts.commands
         self.rules = parts.rules
+        self.servers = parts.servers
         self.redact = parts.redact
         self.title = title
         """Given by a person, or the first words said; empty before."""

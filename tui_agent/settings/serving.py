@@ -7,6 +7,8 @@ from typing import Literal
 
 from tui_agent.settings.table import EMPTY, Table, rule, tables
 
+FILE = ".mcp.json"
+"""At the root of a workspace: the servers that it names, in the format that other programs read too."""
 DEFER_ABOVE = 20.0
 CALL_SECONDS = 60
 

@@ -96,6 +96,14 @@ def _called(block: Mapping[str, Any]) -> str:
     return str(block.get("name"))
 
 
+def weights(context: Context, tools: Sequence[Tool]) -> tuple[int, int]:
+    """What tools cost in estimated tokens: described in full, and told by name."""
+    estimator, factor = Estimator(context.model), context.factor
+    full = estimator.weigh([definition(tool) for tool in tools])
+    by_name = estimator.weigh("\n".join(map(line, tools)))
+    return round(full * factor), round(by_name * factor)
+
+
 def line(tool: Tool) -> str:
     """A tool in a list of names."""
     return f"- {tool.name}: {one_line(tool.description, _LINE)}"

@@ -43,21 +43,25 @@ class Served(Protocol):
 
 
 class Toolbox:
-    """Tools by name: those of the program in the order they were given, then those that are `served`.
-
-    `selection` decides which of the served ones are described in full; without it all are.
+    """Tools by name: those of the program in the order they were given, then those that are served.
 
     Raises:
         ValueError: two have the same name.
     """
 
-    def __init__(
-        self, tools: Iterable[Tool], *, served: Served | None = None, selection: Selection | None = None
-    ) -> None:
+    def __init__(self, tools: Iterable[Tool]) -> None:
         self._tools: dict[str, Tool] = {}
-        self._served = served
-        self._selection = selection
-        for tool in [*tools, *(selection.tools(self) if selection is not None else ())]:
+        self._served: Served | None = None
+        self._selection: Selection | None = None
+        self._add(tools)
+
+    def serve(self, served: Served, selection: Selection) -> None:
+        """Offer tools that come from elsewhere too; `selection` decides which of them are described in full."""
+        self._served, self._selection = served, selection
+        self._add(selection.tools(self))
+
+    def _add(self, tools: Iterable[Tool]) -> None:
+        for tool in tools:
             if tool.name in self._tools:
                 raise ValueError(f"two tools are called {tool.name}")
             self._tools[tool.name] = tool

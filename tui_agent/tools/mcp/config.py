@@ -21,12 +21,11 @@ from msgspec.structs import replace
 
 from tui_agent import paths
 from tui_agent.settings import secrets
-from tui_agent.settings.serving import CALL_SECONDS, McpServer
+from tui_agent.settings.serving import CALL_SECONDS, FILE, McpServer
 
 if TYPE_CHECKING:
     from tui_agent.settings.serving import Mcp
 
-FILE = ".mcp.json"
 _MOST_BYTES = 1_000_000
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _HTTP = re.compile(r"https?://[^\s/]+(/\S*)?")

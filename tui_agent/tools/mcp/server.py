@@ -104,6 +104,11 @@ class Server:
         self._failures = 0
         await self.start()
 
+    async def disable(self) -> None:
+        """Do not use it any more."""
+        self.enabled = False
+        await self.close()
+
     async def close(self) -> None:
         """End it if it runs."""
         if self._loop.runs:

@@ -15,7 +15,10 @@ from tui_agent.tools.mcp.tool import McpTool
 
 if TYPE_CHECKING:
     from tui_agent.tools.mcp.config import Configured
-    from tui_agent.tools.tool import Tool
+    from tui_agent.tools.mcp.listing import Listed
+
+_State = list[tuple[bool, "tuple[Listed, ...]"]]
+"""Of each server whether it may be used, and what it listed."""
 
 SOURCE = "mcp"
 """Where notices about servers come from."""
@@ -44,6 +47,7 @@ class Servers:
         self._ask = ask
         self._loop = Loop()
         self._home: asyncio.AbstractEventLoop | None = None
+        self._made: tuple[_State, Sequence[McpTool]] = ([], ())
         self._learning: set[asyncio.Task[None]] = set()
         agreed = always or (bool(found.digest) and config.is_agreed(found.digest))
         self.all: tuple[Server, ...] = tuple(
@@ -57,12 +61,32 @@ class Servers:
             for spec in found.specs
         )
 
-    def tools(self) -> Sequence[Tool]:
+    def tools(self) -> Sequence[McpTool]:
         """The tools of every server that may be used, as far as they are known."""
+        state = [(server.usable, server.tools) for server in self.all]
+        known, made = self._made
+        if state != known:
+            made = self._make()
+            self._made = state, made
+        return made
+
+    def _make(self) -> list[McpTool]:
         listed = [(server, tool) for server in self.all if server.usable for tool in server.tools]
         listed = [(server, tool) for server, tool in listed if not tool.fault]
         names = listing.names((server.spec.name, tool.name) for server, tool in listed)
         return [McpTool(name, server, tool) for name, (server, tool) in zip(names, listed, strict=True)]
+
+    def tools_of(self, server: Server) -> Sequence[McpTool]:
+        """The tools of one server."""
+        return [tool for tool in self.tools() if tool.server is server]
+
+    async def enable(self, server: Server) -> None:
+        """Use a server that was not, after asking where that is still to be agreed to."""
+        server.enabled = True
+        if not server.agreed:
+            await self._agree([server])
+        elif server.usable and not server.known:
+            self._learn([server])
 
     def find(self, name: str) -> Server | None:
         """The server of that name, or None."""
@@ -73,7 +97,7 @@ class Servers:
         self._home = asyncio.get_running_loop()
         self._say_faults()
         self._learn([server for server in self.all if server.usable and not server.known])
-        await self._agree()
+        await self._agree([server for server in self.all if server.enabled])
 
     async def settled(self) -> None:
         """Wait for what is being learned, but not long."""
@@ -118,10 +142,8 @@ class Servers:
                     f"the MCP server {server.spec.name} cannot be used: {server.spec.fault}", "warning"
                 )
 
-    async def _agree(self) -> None:
-        waiting = [
-            server for server in self.all if server.enabled and not server.agreed and not server.spec.fault
-        ]
+    async def _agree(self, servers: Sequence[Server]) -> None:
+        waiting = [server for server in servers if not server.agreed and not server.spec.fault]
         if not waiting:
             return
         names = ", ".join(server.spec.name for server in waiting)

@@ -22,10 +22,9 @@ class McpTool:
 
     def __init__(self, name: str, server: Server, listed: Listed) -> None:
         self.name = name
-        self.server = server.spec.name
-        self.description = listed.description or f"{listed.name}, a tool of the MCP server {self.server}"
+        self.server = server
+        self.description = listed.description or f"{listed.name}, a tool of the MCP server {server.spec.name}"
         self.schema = listed.schema
-        self._server = server
         self._tool = listed.name
 
     def needs(self, arguments: Mapping[str, Any]) -> Need:
@@ -41,7 +40,7 @@ class McpTool:
             "run",
             title_of(short if arguments else self._tool),
             rule=self.name,
-            body=f"{self.server}: {self._tool}\n{whole}",
+            body=f"{self.server.spec.name}: {self._tool}\n{whole}",
             question="call this tool of an MCP server?",
         )
 
@@ -51,10 +50,10 @@ class McpTool:
         Raises:
             ToolError: the server does not answer, or not with a result.
         """
-        given = await self._server.call(self._tool, dict(arguments), progress)
+        given = await self.server.call(self._tool, dict(arguments), progress)
         return Output(
             given.content,
             "failed" if given.error else "",
-            meta={"tool": self.name, "server": self.server, "read": [], "changed": []},
+            meta={"tool": self.name, "server": self.server.spec.name, "read": [], "changed": []},
             error=given.error,
         )

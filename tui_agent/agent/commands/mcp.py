@@ -1,0 +1,94 @@
+"""What can be asked of MCP servers: what there is and what it costs, to start one anew, to use one or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.tools.selection import SELECT, weights
+from tui_agent.tools.tool import ToolError
+
+if TYPE_CHECKING:
+    from tui_agent.agent.session import Session
+    from tui_agent.tools.mcp.server import Server
+    from tui_agent.tools.mcp.servers import Servers
+
+_NONE = (
+    "no MCP servers are configured. Settings name them in [mcp.servers.NAME] (command and args, or url); the .mcp.json "
+    "of a workspace is read too"
+)
+
+
+def add_to(commands: Commands) -> None:
+    """Add these commands to the list."""
+    commands.add(Command("mcp", mcp, "[restart, enable or disable NAME]"))
+
+
+async def mcp(session: Session, *words: str) -> Outcome:
+    """Show the MCP servers, their state and what their tools cost; restart, enable or disable one for this session"""
+    servers = session.servers
+    if servers is None:
+        return Outcome(_NONE, {"servers": []})
+    if not words:
+        return _listed(session, servers)
+    verb, name = words[0], " ".join(words[1:])
+    if verb not in ("restart", "enable", "disable") or not name:
+        raise CommandError("usage: /mcp, or /mcp restart, enable or disable NAME")
+    server = servers.find(name)
+    if server is None:
+        known = ", ".join(one.spec.name for one in servers.all)
+        raise CommandError(f"there is no MCP server {name!r}; there are: {known}")
+    if verb == "restart":
+        return await _restart(server)
+    if verb == "disable":
+        await server.disable()
+        return Outcome(
+            f"{name} is not used in this session any more", {"server": name, "state": server.state}
+        )
+    session.beside(servers.enable(server), "mcp")
+    return Outcome(f"{name} is used in this session", {"server": name, "state": server.state})
+
+
+async def _restart(server: Server) -> Outcome:
+    try:
+        await server.again()
+    except ToolError as error:
+        raise CommandError(str(error)) from error
+    found = {"server": server.spec.name, "state": server.state, "tools": len(server.tools)}
+    return Outcome(f"{server.spec.name} runs again, with {len(server.tools)} tools", found)
+
+
+def _listed(session: Session, servers: Servers) -> Outcome:
+    in_force = {str(tool.get("name")) for tool in session.context.tools or ()}
+    rows: list[dict[str, Any]] = []
+    for server in servers.all:
+        tools = servers.tools_of(server)
+        full, by_name = weights(session.context, tools)
+        rows.append(
+            {
+                "name": server.spec.name,
+                "origin": server.spec.origin,
+                "state": server.state,
+                "error": server.error,
+                "tools": len(tools),
+                "in_full": sum(tool.name in in_force for tool in tools),
+                "tokens": {"in_full": full, "by_name": by_name},
+                "log": str(server.log),
+            }
+        )
+    lines = [_line(row, held_back=SELECT in in_force) for row in rows]
+    return Outcome("\n".join(["MCP servers:", *lines]), {"servers": rows, "held_back": SELECT in in_force})
+
+
+def _line(row: dict[str, Any], *, held_back: bool) -> str:
+    cost = row["tokens"]
+    count = f"{row['tools']} tool" + ("s" if row["tools"] != 1 else "")
+    parts = [row["name"], row["state"], count]
+    if row["tools"]:
+        parts.append(f"~{cost['in_full']:,} tokens described in full, ~{cost['by_name']:,} by name")
+    if held_back and row["tools"]:
+        parts.append(f"held back but for {row['in_full']}")
+    text = "  " + "  ".join(parts)
+    if row["error"]:
+        text += f"\n    {row['error']}"
+    return text
