@@ -32,6 +32,7 @@ from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
 from tui_agent.agent.reminders import Reminders, moment
 from tui_agent.agent.replies import Replies
+from tui_agent.agent.requests import Requests
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
 from tui_agent.commands import Commands
@@ -263,6 +264,11 @@ async def open_log(path: Path) -> Context:
     context = Context(path, read_only=True)
     await context.restore()
     return context
+
+
+def requests_in(context: Context) -> Requests:
+    """The requests of a log that is only looked at: those that were sent."""
+    return Requests(context)
 
 
 async def preview_request(

@@ -204,7 +204,7 @@ async def test_the_inspector_alone_shows_a_log_and_changes_nothing(tmp_path: Pat
     conversation(session.context)
 
     async def read(path: Path) -> Any:
-        return session.context
+        return session.context, session.requests
 
     app = LogApp(tmp_path / "context.jsonl", style_sheets(), read=read)
     async with app.run_test(size=(100, 30)) as pilot:

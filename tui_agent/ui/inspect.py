@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from tui_agent.agent.requests import Requests
     from tui_agent.context import Context
     from tui_agent.ui.answers import GroundTold
 
@@ -66,10 +67,10 @@ class LogScreen(Screen[None]):
         text = Content.styled(literal.visible(str(error)), "$text-error")
         await self.mount(Static(text, id="log-error", markup=False), after=self._head)
 
-    async def show(self, context: Context) -> None:
+    async def show(self, context: Context, requests: Requests) -> None:
         """The log is read."""
         trace = context.path.with_name("events.jsonl")
-        around = Around(trace=trace if trace.exists() else None)
+        around = Around(trace=trace if trace.exists() else None, requests=requests)
         self.panel = Panel(context, lambda: around, id="panel")
         await self.mount(self.panel, after=self._head)
         self.panel.enter()
@@ -112,7 +113,7 @@ class LogApp(HostedApp):
         path: Path,
         css: list[str | PurePath],
         *,
-        read: Callable[[Path], Awaitable[Context]],
+        read: Callable[[Path], Awaitable[tuple[Context, Requests]]],
         settings: Settings | None = None,
     ) -> None:
         settings = settings or Settings()
@@ -136,7 +137,7 @@ class LogApp(HostedApp):
         self.run_worker(self._reading(), name="read", exit_on_error=False)
 
     async def _reading(self) -> None:
-        await self._log_screen.show(await self._read(self._path))
+        await self._log_screen.show(*await self._read(self._path))
 
     async def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """What went wrong is shown."""
@@ -144,8 +145,8 @@ class LogApp(HostedApp):
             await self._log_screen.fail(event.worker.error)
 
 
-async def read_with_engine(path: Path) -> Context:
-    """Open a log to be read.
+async def read_with_engine(path: Path) -> tuple[Context, Requests]:
+    """Open a log to be read, and the requests that it tells of.
 
     Raises:
         FileNotFoundError: there is none.
@@ -158,4 +159,4 @@ async def read_with_engine(path: Path) -> Context:
         raise FileNotFoundError(f"{log}: there is no such file")
     wiring = await asyncio.to_thread(importlib.import_module, "tui_agent.wiring")
     context: Context = await wiring.open_log(log)
-    return context
+    return context, wiring.requests_in(context)
