@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_agent.compaction.around import Around, Fresh
+from tui_agent.compaction.budget import Budget, Room
 from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.extractive import Extractive
 from tui_agent.compaction.hooks import Hooks
@@ -44,6 +45,8 @@ class Alone:
             micro=Micro(context=context, policy=around.policy, emit=self.heard.append),
             around=around,
             emit=self.heard.append,
+            budget=Budget(context=context, policy=around.policy, emit=self.heard.append),
+            room=lambda: Room(around.window(), around.window()),
             run=self.compactor.compact,
             free=lambda: False,
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from tui_agent.compaction.around import Around, Fresh
+from tui_agent.compaction.budget import Budget, Room
 from tui_agent.compaction.compactor import Compactor
 from tui_agent.compaction.hooks import Hooks
 from tui_agent.compaction.micro import Micro
@@ -113,6 +114,8 @@ class Shrinking:
             micro=self._micro,
             around=around,
             emit=emit,
+            budget=Budget(context=context, policy=around.policy, emit=emit, announce=self._shortened),
+            room=self._room,
             run=self._run,
             free=self._is_free,
         )
@@ -248,6 +251,10 @@ class Shrinking:
     def _shortened(self) -> None:
         self._replies.watch.announce("old results were shortened")
         self._replies.weigh()
+
+    def _room(self) -> Room:
+        limits = self._replies.limits
+        return Room(limits.budget, limits.most)
 
     def _model(self, emit: Emit) -> Model:
         provider = self._speaker.now.provider

@@ -7,7 +7,7 @@ a row, one message there. Nothing that is found makes a run empty, but for a who
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -74,7 +74,7 @@ class Candidate(Struct, frozen=True):
         return self.priority, KINDS.index(self.kind), self.place
 
 
-class _Seen(Struct):
+class Seen(Struct):
     """A message as it is sent, and what decides about it."""
 
     place: int
@@ -106,11 +106,11 @@ class _Seen(Struct):
         return not {None, block} & (self.elided.keys() | self.returned) and not self.fixed
 
 
-class _Run(Struct):
+class Run(Struct):
     """The records that are one message to the API."""
 
     role: str
-    seen: list[_Seen]
+    seen: list[Seen]
     answers: int = 0
     """How many runs of the model come behind it."""
     old: bool = False
@@ -132,8 +132,8 @@ class Candidates:
         self._priorities = priorities
         self.names: list[str] = []
         """The records of the history, in order."""
-        self._runs = self._read()
-        self.left = [sum(len(seen.sent) for seen in run.seen) for run in self._runs]
+        self.runs = self._read()
+        self.left = [sum(len(seen.sent) for seen in run.seen) for run in self.runs]
         """By run, how many blocks are sent of it: at least one has to stay."""
 
     def find(self) -> list[Candidate]:
@@ -144,10 +144,10 @@ class Candidates:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def _read(self) -> list[_Run]:
+    def _read(self) -> list[Run]:
         seen = (self._see(place, message) for place, message in enumerate(self._context.history))
         said = (one for one in seen if one.sent)
-        runs = [_Run(role, list(group)) for role, group in groupby(said, lambda one: one.message.role)]
+        runs = [Run(role, list(group)) for role, group in groupby(said, lambda one: one.message.role)]
         answers = touched = 0
         for run in reversed(runs):
             run.answers = answers
@@ -157,7 +157,7 @@ class Candidates:
             run.old = touched > self._settings.micro_keep and run.answers > 0
         return runs
 
-    def _see(self, place: int, message: Message) -> _Seen:
+    def _see(self, place: int, message: Message) -> Seen:
         context, priorities = self._context, self._priorities
         self.names.append(message.id)
         body = context.record(message.id).body
@@ -165,7 +165,7 @@ class Candidates:
         marks = context.marks(message.id)
         priority = priorities.priority_of(body, marks)
         blocks = _blocks_of(body) if elided else list(message.content)
-        return _Seen(
+        return Seen(
             place,
             message,
             blocks,
@@ -183,31 +183,31 @@ class Candidates:
     def _superseded(self) -> Iterator[Candidate]:
         """Injections all of whose sources told something newer."""
         newer: set[str] = set()
-        for number in range(len(self._runs) - 1, -1, -1):
-            for seen in reversed(self._runs[number].seen):
+        for number in range(len(self.runs) - 1, -1, -1):
+            for seen in reversed(self.runs[number].seen):
                 if seen.message.origin != "injection":
                     continue
                 sources = sources_of(seen.body)
-                if sources and sources <= newer and self._runs[number].answers and seen.free:
+                if sources and sources <= newer and self.runs[number].answers and seen.free:
                     words = f"an older reminder ({', '.join(sorted(sources))})"
                     yield self._whole("superseded", self._priorities.superseded, number, seen, words)
                 newer |= sources
 
     def _expired(self) -> Iterator[Candidate]:
         """Messages of no priority or past their time that are neither a person's words nor calls and results."""
-        for number, run in enumerate(self._runs):
+        for number, run in enumerate(self.runs):
             for seen in run.seen:
                 ttl = seen.ttl
                 if ttl is None or seen.message.is_words or seen.priority >= CRITICAL or not seen.free:
                     continue
-                if _paired(seen) or any(block.get("type") in SIGNED for block in seen.blocks):
+                if is_paired(seen) or any(block.get("type") in SIGNED for block in seen.blocks):
                     continue
                 if run.answers >= ttl or (
                     seen.priority == TRIVIAL and run.answers > self._settings.micro_keep
                 ):
                     yield self._gone(number, seen)
 
-    def _gone(self, number: int, seen: _Seen) -> Candidate:
+    def _gone(self, number: int, seen: Seen) -> Candidate:
         size = len(seen.message.text)
         words = f"an expired {seen.message.origin or 'answer'}, {_characters(size)}"
         if seen.message.role == "user":
@@ -216,33 +216,29 @@ class Candidates:
         item = Item(seen.id, None, text)
         return Candidate("expired", TRIVIAL, seen.place, number, (item,), words)
 
-    def _whole(self, kind: Kind, priority: int, number: int, seen: _Seen, words: str) -> Candidate:
+    def _whole(self, kind: Kind, priority: int, number: int, seen: Seen, words: str) -> Candidate:
         item = Item(seen.id, None, None)
         return Candidate(kind, priority, seen.place, number, (item,), words, drops=len(seen.sent))
 
     def _exchanges(self) -> Iterator[Candidate]:
         """Calls with their results that are past their time, and with which nothing else was said."""
-        for number in range(len(self._runs) - 2):
-            asked, told = self._runs[number], self._runs[number + 1]
-            if not (asked.role == "assistant" and told.old and _closed(asked, told)):
+        for number in range(len(self.runs) - 2):
+            asked, told = self.runs[number], self.runs[number + 1]
+            if not (asked.role == "assistant" and told.old and is_closed(asked, told)):
                 continue
             if not all(seen.free and seen.priority < CRITICAL for seen in (*asked.seen, *told.seen)):
                 continue
             late = all(seen.ttl is not None and told.answers >= seen.ttl for seen in told.seen)
-            if late and all(map(_says_nothing, asked.seen)) and all(map(_only_results, told.seen)):
+            if late and all(map(_says_nothing, asked.seen)) and all(map(only_results, told.seen)):
                 items = tuple(Item(seen.id, None, None) for seen in (*asked.seen, *told.seen))
-                names = _names(asked)
-                titles = [_title(seen, block, names) for seen in told.seen for block in seen.blocks]
-                words = (
-                    f"{'a call' if len(titles) == 1 else 'calls'} and what came of it: {', '.join(titles)}"
-                )
+                words = said_of(asked, told.seen)
                 yield Candidate("exchange", TRIVIAL, asked.seen[0].place, number, items, words)
 
     # --- blocks --------------------------------------------------------------------------------------------------
 
     def _acknowledgements(self) -> Iterator[Candidate]:
         """Texts beside a call that only say that it is made."""
-        for number, run in enumerate(self._runs):
+        for number, run in enumerate(self.runs):
             if run.role != "assistant" or not run.old:
                 continue
             for seen in run.seen:
@@ -258,10 +254,10 @@ class Candidates:
 
     def _results(self) -> Iterator[Candidate]:
         """Results of earlier calls, and those with many blank lines."""
-        for number, run in enumerate(self._runs):
+        for number, run in enumerate(self.runs):
             if run.role != "user" or not run.old:
                 continue
-            names = _names(self._runs[number - 1]) if number else {}
+            names = _names(self.runs[number - 1]) if number else {}
             for seen in run.seen:
                 if seen.fixed or seen.priority >= CRITICAL:
                     continue
@@ -270,7 +266,7 @@ class Candidates:
                         yield from self._result(number, seen, place, block, names)
 
     def _result(
-        self, number: int, seen: _Seen, place: int, block: Block, names: Mapping[str, str]
+        self, number: int, seen: Seen, place: int, block: Block, names: Mapping[str, str]
     ) -> Iterator[Candidate]:
         text, content = result_text(block), block.get("content")
         tight = squeezed(text) if isinstance(content, str) else text
@@ -312,44 +308,53 @@ def _sent(blocks: list[Block], elided: Mapping[int | None, Elision]) -> list[tup
     ]
 
 
-def _paired(seen: _Seen) -> bool:
+def is_paired(seen: Seen) -> bool:
+    """True if a message holds calls or results."""
     return any(block.get("type") in ("tool_use", "tool_result") for block in seen.blocks)
 
 
-def _calls(seen: _Seen) -> bool:
+def _calls(seen: Seen) -> bool:
     return any(block.get("type") == "tool_use" for block in seen.blocks)
 
 
-def _closed(asked: _Run, told: _Run) -> bool:
+def is_closed(asked: Run, told: Run) -> bool:
     """True if these are calls and every one of them has its result."""
     calls = [b.get("id") for s in asked.seen for b in s.blocks if b.get("type") == "tool_use"]
     results = [b.get("tool_use_id") for s in told.seen for b in s.blocks if b.get("type") == "tool_result"]
     return bool(calls) and sorted(map(str, calls)) == sorted(map(str, results))
 
 
-def _says_nothing(seen: _Seen) -> bool:
+def _says_nothing(seen: Seen) -> bool:
     """True if a message of the model holds only calls and what acknowledges them."""
     return all(
         block.get("type") == "tool_use" or acknowledges(block) or is_nothing(block) for block in seen.blocks
     )
 
 
-def _only_results(seen: _Seen) -> bool:
+def only_results(seen: Seen) -> bool:
+    """True if a message holds nothing but results of calls."""
     return all(block.get("type") == "tool_result" for block in seen.blocks)
 
 
-def _names(run: _Run) -> dict[str, str]:
+def said_of(asked: Run, results: Iterable[Seen]) -> str:
+    """What an exchange is, for a person."""
+    names = _names(asked)
+    titles = [_title(seen, block, names) for seen in results for block in seen.blocks]
+    return f"{'a call' if len(titles) == 1 else 'calls'} and what came of it: {', '.join(titles)}"
+
+
+def _names(run: Run) -> dict[str, str]:
     """The tools that a run calls, by call."""
     calls = [block for seen in run.seen for block in seen.blocks if block.get("type") == "tool_use"]
     return {str(block.get("id")): str(block.get("name")) for block in calls}
 
 
-def _tool(seen: _Seen, block: Block, names: Mapping[str, str]) -> str:
+def _tool(seen: Seen, block: Block, names: Mapping[str, str]) -> str:
     tool = names.get(str(block.get("tool_use_id"))) or seen.message.meta.get("tool")
     return one_line(tool, _NAME_CHARACTERS) if isinstance(tool, str) and tool else "tool"
 
 
-def _title(seen: _Seen, block: Block, names: Mapping[str, str]) -> str:
+def _title(seen: Seen, block: Block, names: Mapping[str, str]) -> str:
     """What a result is of, for a person."""
     title, tool = seen.message.meta.get("title"), _tool(seen, block, names)
     return (

@@ -1,6 +1,8 @@
 """When the context is made smaller by itself: micro first, a summary where that is not enough, and when not to.
 
-It is asked before each step and at the end of a turn, with the number that stands on the status bar.
+Where no summary is made though the request has no room, the oldest exchanges are left out instead: at once where
+summaries are off, and where they failed, when a request did not fit. It is asked before each step and at the end of a
+turn, with the number that stands on the status bar.
 """
 
 from __future__ import annotations
@@ -8,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
+from tui_agent.compaction.budget import Room
 from tui_agent.compaction.burden import too_high
 from tui_agent.compaction.making import Wanted
 from tui_agent.compaction.outlook import is_held
 from tui_agent.events import CompactionHeld, CompactionSkipped
+from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
 
 if TYPE_CHECKING:
     from tui_agent.compaction.around import Around
+    from tui_agent.compaction.budget import Budget
     from tui_agent.compaction.compactor import Compactor
     from tui_agent.context import Context
     from tui_agent.events import Emit, Trigger
@@ -36,8 +41,8 @@ class Shortening(Protocol):
 
 
 class Relief:
-    """Decides for one log. `run` carries a compaction out and says whether it is in force; `free` says that a model is
-    known to cost nothing.
+    """Decides for one log. `room` is what a request may weigh; `run` carries a compaction out and says whether it is in
+    force; `free` says that a model is known to cost nothing.
     """
 
     def __init__(
@@ -48,6 +53,8 @@ class Relief:
         micro: Shortening,
         around: Around,
         emit: Emit,
+        budget: Budget,
+        room: Callable[[], Room],
         run: Callable[[Wanted], Awaitable[bool]],
         free: Callable[[], bool],
     ) -> None:
@@ -56,6 +63,8 @@ class Relief:
         self._micro = micro
         self._around = around
         self._emit = emit
+        self._budget = budget
+        self._room = room
         self._run = run
         self._free = free
         self._told: set[str] = set()
@@ -87,7 +96,8 @@ class Relief:
             self._look_ahead(total)
             return False
         if not policy.settings.auto:
-            return self._leave(due, "off", "compaction.auto is off in settings: /compact compacts")
+            self._leave(due, "off", "compaction.auto is off in settings: /compact compacts")
+            return await self._fit(total, _OFF)
         if self.held:
             return self._leave(due, "held", "you took a compaction back: /compact compacts again")
         why = self._why_no_summary(self._floor(), policy.limit(window))
@@ -101,10 +111,15 @@ class Relief:
         if not summaries:
             return bool(freed)
         if why is not None:
-            return self._leave("full", *why) or bool(freed)
+            self._leave("full", *why)
+            return (why[0] == "off" and await self._fit(total, why[1])) or bool(freed)
         if self._is_tried(total):
             return bool(freed)
         return await self._compact(Wanted("auto")) or bool(freed)
+
+    async def _fit(self, total: int, why: str) -> bool:
+        """Leave out the oldest exchanges, if a request of so many tokens is over its budget; True if that was done."""
+        return bool(await self._budget.fit(total, self._room(), why))
 
     def _why_no_summary(self, floor: int, limit: int) -> tuple[str, str] | None:
         """Reason and detail, where none is made unasked however full the window is."""
@@ -120,16 +135,21 @@ class Relief:
         """Make room for a request that did not fit; True if there is more of it. `tokens` and `window` are what the
         endpoint counted and allows, None where it did not tell.
         """
-        if not self._around.policy().settings.auto:
-            detail = "compaction.auto is off in settings, so nothing was compacted: /compact does"
-            self._emit(CompactionSkipped("overflow", "off", detail))
-            return False
         total = self._context.weigh().total
         window = min(window or self._around.window(), self._around.window())
         # Estimates may be too low: in their measure the window is as much smaller.
         fits = total * window // tokens if tokens else min(total, window)
+        room = _within(self._room(), min(window, fits))
+        if not self._around.policy().settings.auto:
+            if await self._budget.fit(total, room, _OFF):
+                return True
+            detail = "compaction.auto is off in settings, so nothing was compacted: /compact does"
+            self._emit(CompactionSkipped("overflow", "off", detail))
+            return False
         done = await self._compact(Wanted("overflow", window=min(window, fits)))
-        return done or self._context.weigh().total < total
+        if done or self._context.weigh().total < total:
+            return True
+        return bool(await self._budget.fit(total, room, _FAILED))
 
     async def _compact(self, wanted: Wanted) -> bool:
         self._tried = (self._context.generation, self._context.weigh().total)
@@ -166,6 +186,14 @@ class Relief:
             self._compactor.ahead.prepare()
 
 
+def _within(room: Room, window: int) -> Room:
+    """The room in a window that is smaller than was thought."""
+    whole = room.most + MIN_OUTPUT_TOKENS
+    return Room(room.budget * window // whole, room.most * window // whole) if 0 < window < whole else room
+
+
+_OFF = "compaction.auto is off in settings"
+_FAILED = "no summary could be made"
 _NO_PROGRESS = (
     f"the last {FRUITLESS} compactions failed or gained next to nothing, so no more are made unasked. /compact tries "
     "again; a larger model (/model) or going back (/revert) helps too"

@@ -53,6 +53,21 @@ class Limits(Struct, frozen=True):
     max_output: int
     thinking: Mapping[str, Any] | None = None
 
+    @property
+    def reserve(self) -> int:
+        """The room that is kept free for an answer: the longest there may be, at most a quarter of the window."""
+        return max(MIN_OUTPUT_TOKENS, min(self.max_output, self.window // 4))
+
+    @property
+    def budget(self) -> int:
+        """What a request may weigh so that the answer has its room."""
+        return max(0, self.window - self.reserve)
+
+    @property
+    def most(self) -> int:
+        """What a request may weigh at all: an answer gets at least the least room."""
+        return max(0, self.window - MIN_OUTPUT_TOKENS)
+
 
 class Assembler:
     """Builds requests for one model."""
