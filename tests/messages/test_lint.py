@@ -76,8 +76,9 @@ def test_a_sound_history_is_sent_as_it_is_and_nothing_is_said() -> None:
     assert changes == []
 
 
-def test_every_rule_says_what_it_holds() -> None:
-    assert all(rule.__doc__ and rule.__name__.islower() for rule in RULES)
+def test_every_rule_says_what_it_demands_and_what_is_done() -> None:
+    assert all(rule.name.islower() and rule.demands and rule.mended for rule in RULES)
+    assert len({rule.name for rule in RULES}) == len(RULES)
 
 
 def test_records_of_one_role_become_one_message_with_results_first_in_the_order_of_their_calls() -> None:
@@ -91,7 +92,7 @@ def test_records_of_one_role_become_one_message_with_results_first_in_the_order_
     )
     assert contents[0] == [text_block("hi"), text_block("reminder")]
     assert contents[2] == [tool_result("t1", "one"), tool_result("t2", "two"), text_block("steer")]
-    assert changes == []
+    assert said(changes) == [("results_first", "what stood before a tool result was put behind it")]
 
 
 def test_blank_text_is_dropped_and_a_message_left_empty_is_left_out() -> None:
@@ -129,9 +130,9 @@ def test_a_result_without_a_call_is_dropped_and_the_first_of_two_wins() -> None:
         [text_block("go")],
     ]
     assert said(changes) == [
-        ("calls_and_results", "a tool result is left out: there is no call that it answers"),
-        ("calls_and_results", "a tool result is left out: the call had a result already"),
-        ("calls_and_results", "a tool result is left out: there is no call that it answers"),
+        ("orphan_result", "a tool result is left out: there is no call that it answers"),
+        ("orphan_result", "a tool result is left out: there is no call that it answers"),
+        ("second_result", "a tool result is left out: the call had a result already"),
     ]
 
 
@@ -167,7 +168,7 @@ def test_a_repaired_id_never_takes_one_that_came_before() -> None:
 def test_names_of_tools_are_brought_into_the_apis_alphabet(name: Any, good: str) -> None:
     contents, changes = sent(user("hi"), assistant(call(name=name)), user(tool_result("t1", "")))
     assert contents[1][0]["name"] == good
-    assert [change.rule for change in changes] == ["shapes"]
+    assert [change.rule for change in changes] == ["names"]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_names_of_tools_are_brought_into_the_apis_alphabet(name: Any, good: str)
 def test_arguments_that_are_no_object_are_kept_in_one(arguments: Any, good: Any) -> None:
     contents, changes = sent(user("hi"), assistant(call(arguments=arguments)), user(tool_result("t1", "")))
     assert contents[1][0]["input"] == good
-    assert said(changes) == [("shapes", "the arguments of bash were not an object")]
+    assert said(changes) == [("arguments", "the arguments of bash were not an object")]
 
 
 def test_arguments_are_data_whatever_their_fields_are_called() -> None:
@@ -201,7 +202,7 @@ def test_thinking_of_another_model_is_stripped_and_of_this_one_kept() -> None:
         [THINKING, text_block("y")],
     ]
     assert contents[5] == [text_block("z")]
-    assert said(changes) == [("other_models", "thinking is left out: another model wrote it")] * 3
+    assert said(changes) == [("other_model", "thinking is left out: another model wrote it")] * 3
 
 
 def test_thinking_without_a_signature_is_never_sent() -> None:
@@ -218,7 +219,7 @@ def test_what_the_model_itself_sent_goes_back_to_it_and_to_no_other() -> None:
     assert sent(*history)[0][1] == [new, cited]
     messages, changes = lint(history, model="claude-opus-5-5")
     assert messages[1]["content"] == [text_block("x")]
-    assert said(changes) == [("other_models", "hologram is left out: another model wrote it")]
+    assert said(changes) == [("other_model", "hologram is left out: another model wrote it")]
 
 
 def test_what_a_client_library_added_is_not_sent_back() -> None:
@@ -259,7 +260,7 @@ def test_a_server_tool_without_its_other_half_is_left_out() -> None:
 def test_a_history_that_ends_or_begins_with_the_assistant_is_completed() -> None:
     contents, changes = sent(assistant("x"))
     assert contents == [[text_block(EARLIER)], [text_block("x")], [text_block(CONTINUE)]]
-    assert [change.rule for change in changes] == ["ends", "ends"]
+    assert [change.rule for change in changes] == ["begins", "ends"]
 
 
 @pytest.mark.parametrize("history", [(), (user(),), (user(" "), assistant("\n"))])
@@ -312,7 +313,7 @@ def test_images_in_results_are_kept_but_not_in_failed_ones() -> None:
 def test_an_image_that_cannot_be_sent_becomes_a_text_that_says_why(source: dict[str, Any], why: str) -> None:
     contents, changes = sent(user("see", image(9, **source)))
     assert contents == [[text_block("see"), text_block(f"[image left out: {why}]")]]
-    assert said(changes) == [("shapes", f"the image is left out: {why}")]
+    assert said(changes) == [("media", f"the image is left out: {why}")]
 
 
 def test_with_more_than_twenty_images_the_large_ones_become_texts() -> None:
@@ -349,7 +350,7 @@ def test_what_json_or_utf8_has_no_form_for_is_replaced_but_never_in_signed_block
     arguments = contents[1][0]["input"]
     assert (arguments["n"], arguments["i"], arguments["b"]) == ("nan", "[number too large]", "b'x'")
     assert arguments["k\ufffd"] == "\U0001f600" and "[nested too deeply]" in str(arguments["deep"])
-    assert [c.text for c in changes if c.rule == "encodable"] == [
+    assert [c.text for c in changes if c.rule == "encoding"] == [
         "held what cannot be encoded: replaced",
         "held what cannot be encoded: left out",
         "held what cannot be encoded: replaced",
@@ -361,7 +362,7 @@ def test_content_of_any_shape_is_read_as_far_as_it_can_be() -> None:
     contents, _ = sent(Message("user", broken), Message("user", "bare"), Message("user", None))  # type: ignore[arg-type]
     assert contents == [[text_block("words"), text_block("x"), text_block("bare")]]
     contents, changes = sent(user("a"), Message("system", [text_block("no")]))  # type: ignore[arg-type]
-    assert contents == [[text_block("a")]] and changes[0].rule == "readable"
+    assert contents == [[text_block("a")]] and changes[0].rule == "roles"
 
 
 def test_hostile_text_is_sent_as_it_is() -> None:

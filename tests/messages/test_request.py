@@ -236,7 +236,7 @@ def test_an_api_error_is_traced_to_the_records_it_means() -> None:
     assert request.records_named("messages.2: tool_use ids without results, see messages.0") == ("r4", "r1")
     assert request.records_named("messages.2.content.0.tool_result: bad") == ()
     assert request.records_named("messages.99: no such") == () == request.records_named("prompt is too long")
-    assert [change.rule for change in request.changes] == ["calls_and_results"]
+    assert [change.rule for change in request.changes] == ["missing_result"]
 
 
 def test_a_request_says_what_it_is() -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class Change(Struct, frozen=True):
-    """What a rule did to a record, in words. `record` is empty where the history as a whole is meant."""
+    """What was done for a rule (its name in the table of rules), in words. `record` is empty where the history as a
+    whole is meant."""
 
     rule: str
     record: str
@@ -34,7 +35,7 @@ class Item(Struct):
 
 class Draft(Struct):
     """A message. `own`: the model that is asked wrote it. `numbers` are the ids of calls that it takes, with how often
-    each was taken; `images` how many pictures it holds.
+    each was taken; `images` how many pictures it holds; `name` is the record of a message that came without a block.
     """
 
     role: str
@@ -42,11 +43,12 @@ class Draft(Struct):
     own: bool = False
     numbers: list[tuple[str, int]] = field(default_factory=list)
     images: int = 0
+    name: str = ""
 
     @property
     def record(self) -> str:
         """The first record that it was made from, or nothing."""
-        return next((item.record for item in self.items if item.record), "")
+        return next((item.record for item in self.items if item.record), self.name)
 
 
 class Before(Struct, frozen=True):
@@ -58,20 +60,19 @@ class Before(Struct, frozen=True):
 
 
 class Work(Struct):
-    """All drafts, what is in front of them (None: nothing), the rule that is at them, what was changed so far, and
-    whether there are many pictures."""
+    """All drafts, what is in front of them (None: nothing), what was changed so far, and whether there are many
+    pictures."""
 
     drafts: list[Draft]
     before: Before | None = None
-    rule: str = ""
     changes: list[Change] = field(default_factory=list)
     crowded: bool = False
 
-    def say(self, record: str, text: str) -> None:
-        """Note a change by the rule that is at work."""
-        self.changes.append(Change(self.rule, record, text))
+    def say(self, rule: str, record: str, text: str) -> None:
+        """Note a change for a rule."""
+        self.changes.append(Change(rule, record, text))
 
-    def keep(self, draft: Draft, good: Callable[[Any], bool], words: str) -> None:
+    def keep(self, rule: str, draft: Draft, good: Callable[[Any], bool], words: str) -> None:
         """Leave out the blocks that are not `good`, and say so: `<type> <words>`."""
         kept = []
         for item in draft.items:
@@ -79,14 +80,14 @@ class Work(Struct):
                 kept.append(item)
             else:
                 kind = item.block.get("type") if isinstance(item.block, dict) else type(item.block).__name__
-                self.say(item.record, f"{kind!s:.40} {words}")
+                self.say(rule, item.record, f"{kind!s:.40} {words}")
         draft.items = kept
 
 
 def drafts(history: Iterable[Message], model: str) -> list[Draft]:
     """The messages as they stand in the history."""
     return [
-        Draft(m.role, _items(m), own=m.role == "assistant" and same_model(m.model or "", model))
+        Draft(m.role, _items(m), own=m.role == "assistant" and same_model(m.model or "", model), name=m.id)
         for m in history
     ]
 

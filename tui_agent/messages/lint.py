@@ -1,8 +1,9 @@
 """Make any history valid for the Messages API, and say what changed.
 
-`RULES` are applied in order; each is a small function over drafts of the messages and tells what it did by its own
-name. The outcome depends on the history and the model alone, what is appended behind changes nothing before (but
-for images, once there are more than twenty), and linting it again changes nothing.
+The rules of the table (messages/rules) are held by `PASSES`, small functions over drafts of the messages that are
+applied in order and say what they changed by the name of the rule. The outcome depends on the history and the model
+alone, what is appended behind changes nothing before (but for images, once there are more than twenty), and linting it
+again changes nothing.
 
 What is decided here beyond the API's rules:
 
@@ -16,25 +17,23 @@ What is decided here beyond the API's rules:
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from tui_agent.messages import wellformed
-from tui_agent.messages.blocks import text_block, tool_result
+from tui_agent.messages.blocks import text_block
 from tui_agent.messages.drafts import Before, Change, Draft, Item, Work, drafts, same_model, synthetic
+from tui_agent.messages.pairing import MISSING_RESULT, answered, halves, number
+from tui_agent.messages.rules import ORDER, RULES
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
 
-__all__ = ["CONTINUE", "EARLIER", "MISSING_RESULT", "RULES", "Change", "Linted"]
+__all__ = ["CONTINUE", "EARLIER", "MISSING_RESULT", "PASSES", "RULES", "Change", "Linted"]
 __all__ += ["lint", "linted", "repairs", "same_model"]
 
-MISSING_RESULT = (
-    "[no result: the call was interrupted or its result was lost; it may have run in whole or in part]"
-)
 CONTINUE = "(continue)"
 EARLIER = "[what came before is left out]"
 
@@ -96,13 +95,13 @@ def repairs(history: Iterable[Message], *, model: str = "") -> list[Block]:
 
 def _worked(history: Iterable[Message], model: str, before: Before | None = None) -> Work:
     work = Work(drafts(history, model), before)
-    for rule in RULES:
-        work.rule = rule.__name__
-        rule(work)
+    for hold in PASSES:
+        hold(work)
+    work.changes.sort(key=lambda change: ORDER[change.rule])
     return work
 
 
-# --- the rules, in order -------------------------------------------------------------------------------------------
+# --- the passes, in order ------------------------------------------------------------------------------------------
 
 
 def readable(work: Work) -> None:
@@ -111,9 +110,11 @@ def readable(work: Work) -> None:
     for draft in work.drafts:
         if draft.role in ("user", "assistant"):
             kept.append(draft)
-            work.keep(draft, lambda b: isinstance(b, dict) and isinstance(b.get("type"), str), "is no block")
+            if not draft.items:
+                work.say("empty", draft.record, "a message without content is left out")
+            work.keep("blocks", draft, _is_block, "is no block")
         else:
-            work.say(draft.record, f"a message of role {draft.role!r:.40} is left out")
+            work.say("roles", draft.record, f"a message of role {draft.role!r:.40} is left out")
     work.drafts = kept
 
 
@@ -126,7 +127,9 @@ def encodable(work: Work) -> None:
             if block is not item.block:
                 signed = item.block["type"] in wellformed.SIGNED
                 work.say(
-                    item.record, "held what cannot be encoded: " + ("left out" if signed else "replaced")
+                    "encoding",
+                    item.record,
+                    "held what cannot be encoded: " + ("left out" if signed else "replaced"),
                 )
                 if signed:
                     continue
@@ -140,11 +143,12 @@ def other_models(work: Work) -> None:
         if draft.role == "assistant":
             if not draft.own:
                 work.keep(
+                    "other_model",
                     draft,
                     lambda b: b["type"] in wellformed.PLAIN or b["type"] in wellformed.FROM_USER,
                     "is left out: another model wrote it",
                 )
-            work.keep(draft, _is_signed, "is left out: it carries no signature")
+            work.keep("unsigned", draft, _is_signed, "is left out: it carries no signature")
 
 
 def known_blocks(work: Work) -> None:
@@ -152,12 +156,14 @@ def known_blocks(work: Work) -> None:
     for draft in work.drafts:
         if draft.role == "user":
             work.keep(
+                "places",
                 draft,
                 lambda b: b["type"] in wellformed.FROM_USER,
                 "is left out: a user message cannot hold it",
             )
         else:
             work.keep(
+                "places",
                 draft,
                 lambda b: b["type"] not in _NOT_FROM_ASSISTANT,
                 "is left out: an assistant message cannot hold it",
@@ -169,8 +175,8 @@ def shapes(work: Work) -> None:
     for draft in work.drafts:
         for item in draft.items:
 
-            def say(text: str, record: str = item.record) -> None:
-                work.say(record, text)
+            def say(rule: str, text: str, record: str = item.record) -> None:
+                work.say(rule, record, text)
 
             block = wellformed.fields(item.block, verbatim=draft.own)
             match block["type"]:
@@ -187,6 +193,7 @@ def blank_text(work: Work) -> None:
     """A text is more than white space."""
     for draft in work.drafts:
         work.keep(
+            "blank_text",
             draft,
             lambda b: b["type"] != "text" or not wellformed.is_blank(b.get("text")),
             "is left out: blank",
@@ -212,40 +219,44 @@ def one_message_a_turn(work: Work) -> None:
 def calls_and_results(work: Work) -> None:
     """Every call has an id of its own and one result, first in the next message, in the order of the calls."""
     used = dict(work.before.used) if work.before else {}
-    answered: list[Draft] = []
+    paired: list[Draft] = []
     calls: list[tuple[Item, object]] = []
     for draft in work.drafts:
         if draft.role == "assistant":
-            calls = _number(work, draft, used)
-            answered.append(draft)
+            calls = number(work, draft, used)
+            paired.append(draft)
         else:
-            answered.append(_answered(work, draft, calls))
+            paired.append(answered(work, draft, calls))
             calls = []
     if calls:
-        answered.append(_answered(work, Draft("user", [], own=False), calls))
-    work.drafts = answered
+        paired.append(answered(work, Draft("user", [], own=False), calls))
+    work.drafts = paired
 
 
 def server_calls(work: Work) -> None:
     """A call that the endpoint ran itself has its one result behind it in the same message."""
     for draft in work.drafts:
-        halves = _server_halves(draft)
-        for item in halves:
-            work.say(item.record, f"{item.block['type']:.40} is left out: its other half is missing")
-        if halves:
-            draft.items = [item for item in draft.items if not any(item is half for half in halves)]
+        alone = halves(draft)
+        for item in alone:
+            work.say(
+                "server_calls",
+                item.record,
+                f"{item.block['type']:.40} is left out: its other half is missing",
+            )
+        if alone:
+            draft.items = [item for item in draft.items if not any(item is half for half in alone)]
 
 
 def ends(work: Work) -> None:
     """The first and the last message are the user's."""
     if not work.drafts:
-        work.say("", "there was nothing to send")
+        work.say("nothing", "", "there was nothing to send")
         work.drafts = [synthetic(CONTINUE)]
     if work.drafts[0].role == "assistant" and work.before is None:
-        work.say(work.drafts[0].record, "a text was put before the assistant's first message")
+        work.say("begins", work.drafts[0].record, "a text was put before the assistant's first message")
         work.drafts.insert(0, synthetic(EARLIER))
     if work.drafts[-1].role == "assistant":
-        work.say(work.drafts[-1].record, f"{CONTINUE!r} was put behind the assistant's last message")
+        work.say("ends", work.drafts[-1].record, f"{CONTINUE!r} was put behind the assistant's last message")
         work.drafts.append(synthetic(CONTINUE, text_block(CONTINUE)))
 
 
@@ -277,13 +288,13 @@ def breakpoints(work: Work) -> None:
             if left and block["type"] not in wellformed.SIGNED and mark in _BREAKPOINTS:
                 left -= 1
             else:
-                work.say(item.record, "a cache_control is left out")
+                work.say("breakpoints", item.record, "a cache_control is left out")
                 item.block = _uncached(block)
 
 
-Rule = Callable[[Work], None]
+Pass = Callable[[Work], None]
 
-RULES: tuple[Rule, ...] = (
+PASSES: tuple[Pass, ...] = (
     readable,
     encodable,
     other_models,
@@ -301,96 +312,17 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-# --- what the rules share ------------------------------------------------------------------------------------------
+# --- what the passes share -----------------------------------------------------------------------------------------
+
+
+def _is_block(block: object) -> bool:
+    return isinstance(block, dict) and isinstance(block.get("type"), str)
 
 
 def _is_signed(block: Block) -> bool:
     if block["type"] == "thinking":
         return not wellformed.is_blank(block.get("signature")) and isinstance(block.get("thinking"), str)
     return block["type"] != "redacted_thinking" or not wellformed.is_blank(block.get("data"))
-
-
-def _is_server_result(block: Block) -> bool:
-    kind: str = block["type"]
-    return kind.endswith("_tool_result")
-
-
-def _server_halves(draft: Draft) -> list[Item]:
-    """The server calls and results of a message that have no counterpart."""
-    waiting: dict[object, Item] = {}
-    halves: list[Item] = []
-    for item in draft.items:
-        if item.block["type"] in wellformed.SERVER_CALLS:
-            call = item.block.get("id")
-            if wellformed.is_blank(call) or call in waiting:
-                halves.append(item)
-            else:
-                waiting[call] = item
-        elif _is_server_result(item.block):
-            call = item.block.get("tool_use_id")
-            if not isinstance(call, str) or waiting.pop(call, None) is None:
-                halves.append(item)
-    return halves + list(waiting.values())
-
-
-def _number(work: Work, draft: Draft, used: dict[str, int]) -> list[tuple[Item, object]]:
-    """Give every call of the message an id of its own; the calls, each with the id that it had."""
-    calls: list[tuple[Item, object]] = []
-    for item in draft.items:
-        if item.block["type"] != "tool_use":
-            continue
-        had = item.block.get("id")
-        base = wellformed.sanitised(had if isinstance(had, str) else "", "call")
-        name = base
-        while name in used:
-            used[base] += 1
-            draft.numbers.append((base, used[base]))
-            name = f"{base}-{used[base]}"
-        if name != had:
-            work.say(item.record, f"the call's id {had!r:.60} is sent as {name}")
-            item.block = {**item.block, "id": name}
-        used[name] = 1
-        draft.numbers.append((name, 1))
-        calls.append((item, had))
-    return calls
-
-
-def _answered(work: Work, draft: Draft, calls: list[tuple[Item, object]]) -> Draft:
-    """The user message behind these calls: their results first and in order, then the rest."""
-    waiting: dict[object, deque[Item]] = {}
-    rest: list[Item] = []
-    for item in draft.items:
-        if item.block["type"] == "tool_result":
-            waiting.setdefault(_answers(item.block), deque()).append(item)
-        else:
-            rest.append(item)
-    results: list[Item] = []
-    for call, had in calls:
-        queue = waiting.get(had) if isinstance(had, str) else None
-        if not queue:
-            work.say(call.record, f"the call {call.block['id']} had no result: one that says so was put in")
-            results.append(_missing(call.block["id"], had))
-            continue
-        item = queue.popleft()
-        if item.block.get("tool_use_id") != call.block["id"]:
-            item.block = {**item.block, "tool_use_id": call.block["id"]}
-        results.append(item)
-    known = [had for _, had in calls]
-    for call_id, queue in waiting.items():
-        for item in queue:
-            why = "the call had a result already" if call_id in known else "there is no call that it answers"
-            work.say(item.record, f"a tool result is left out: {why}")
-    return Draft("user", results + rest, own=False)
-
-
-def _answers(block: Block) -> str | None:
-    call = block.get("tool_use_id")
-    return call if isinstance(call, str) else None
-
-
-def _missing(call: str, had: object) -> Item:
-    repair = tool_result(had, MISSING_RESULT, error=True) if isinstance(had, str) else None
-    return Item(tool_result(call, MISSING_RESULT, error=True), "", repair)
 
 
 def _with_parts(block: Block) -> list[Block]:
@@ -406,7 +338,9 @@ def _without_large(work: Work, item: Item) -> Block:
         fault = (
             f"its longer side is {longest:.0f} px, the limit is {wellformed.MANY_EDGE} with over 20 images"
         )
-        return wellformed.left_out("image", fault, lambda text: work.say(item.record, text))
+        return wellformed.left_out(
+            "image", fault, lambda rule, text: work.say(rule, item.record, text), "many_images"
+        )
 
     parts = item.block.get("content") if item.block["type"] == "tool_result" else None
     if isinstance(parts, list):

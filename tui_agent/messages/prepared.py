@@ -18,14 +18,14 @@ from msgspec import Struct
 
 from tui_agent.messages.drafts import Before, Change
 from tui_agent.messages.frozen import FrozenList, freeze
-from tui_agent.messages.lint import RULES, linted
+from tui_agent.messages.lint import linted
+from tui_agent.messages.rules import ORDER
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Message
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 _NOWHERE = -1
-_ORDER = {rule.__name__: number for number, rule in enumerate(RULES)}
 
 
 @runtime_checkable
@@ -105,7 +105,7 @@ def _extended(last: Prepared, at: int, history: Lasting) -> Prepared | None:
         (change, place) for change, place in zip(last.changes, last.noted, strict=True) if place < start
     ]
     changes += zip(rest.changes, rest.noted, strict=True)
-    changes.sort(key=lambda noted: _ORDER[noted[0].rule])
+    changes.sort(key=lambda noted: ORDER[noted[0].rule])
     return Prepared(
         model=last.model,
         history=history,

@@ -272,7 +272,7 @@ def _system(blocks: Iterable[Block], changes: list[Change]) -> list[Block]:
 def _tools(tools: Iterable[object], changes: list[Change]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for tool in tools:
-        kept = wellformed.definition(tool, found, lambda text: changes.append(Change("tools", "", text)))
+        kept = wellformed.definition(tool, found, lambda rule, text: changes.append(Change(rule, "", text)))
         if kept is not None:
             found[kept["name"]] = kept
     return list(found.values())

@@ -15,8 +15,8 @@ from typing import Any
 from tui_agent.literal import clean
 from tui_agent.messages.blocks import Block, text_block
 
-Say = Callable[[str], None]
-"""Takes, in words, what was changed."""
+Say = Callable[[str, str], None]
+"""Takes the name of a rule, and in words what was changed for it."""
 
 SIGNED = frozenset({"thinking", "redacted_thinking"})
 """Blocks that the API takes back only as it sent them."""
@@ -145,10 +145,10 @@ def call(block: Block, say: Say) -> Block:
     name, arguments = block.get("name"), block.get("input")
     good = sanitised(name, "unknown_tool")[:MAX_NAME] if isinstance(name, str) else "unknown_tool"
     if good != name:
-        say(f"the tool's name {name!r:.60} is sent as {good}")
+        say("names", f"the tool's name {name!r:.60} is sent as {good}")
         block = {**block, "name": good}
     if not isinstance(arguments, dict):
-        say(f"the arguments of {good} were not an object")
+        say("arguments", f"the arguments of {good} were not an object")
         block = {**block, "input": _arguments(arguments)}
     return block
 
@@ -157,14 +157,14 @@ def definition(tool: object, taken: Container[str], say: Say) -> dict[str, Any] 
     """A tool as the API takes it: a name of its own in the API's alphabet, and a schema of an object."""
     name = tool.get("name") if isinstance(tool, Mapping) else None
     if not isinstance(tool, Mapping) or not isinstance(name, str) or not name:
-        say("a tool without a name is not offered")
+        say("tools", "a tool without a name is not offered")
         return None
     good = sanitised(name, "")[:MAX_NAME]
     if good in taken:
-        say(f"a second tool called {good} is not offered")
+        say("tools", f"a second tool called {good} is not offered")
         return None
     if good != name:
-        say(f"the tool {name!r:.60} is offered as {good}")
+        say("tools", f"the tool {name!r:.60} is offered as {good}")
     found: dict[str, Any] = {
         k: v for k, v in encodable(tool).items() if v is not None and k != "cache_control"
     }
@@ -173,10 +173,10 @@ def definition(tool: object, taken: Container[str], say: Say) -> dict[str, Any] 
         return found
     schema = found.get("input_schema")
     if not isinstance(schema, dict) or schema.get("type") != "object":
-        say(f"the arguments of {good} had no schema of an object")
+        say("tools", f"the arguments of {good} had no schema of an object")
         found["input_schema"] = {**(schema if isinstance(schema, dict) else {}), "type": "object"}
     if not isinstance(found.get("description", ""), str):
-        say(f"the description of {good} was no text")
+        say("tools", f"the description of {good} was no text")
         del found["description"]
     return found
 
@@ -207,7 +207,7 @@ def result(block: Block, say: Say) -> Block:
     if isinstance(content, dict) and isinstance(content.get("type"), str):
         content = [content]
     if not isinstance(content, list):
-        say("a tool result that was neither text nor blocks is sent as text")
+        say("results", "a tool result that was neither text nor blocks is sent as text")
         return {**block, "content": json.dumps(content, ensure_ascii=False)}
     parts = [part for part in (_part(p, say, error=bool(error)) for p in content) if part is not None]
     if len(parts) == len(content) and all(a is b for a, b in zip(parts, content, strict=True)):
@@ -221,14 +221,14 @@ def _part(part: object, say: Say, *, error: bool) -> Block | None:
         part = text_block(part)
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(part, dict) or not isinstance(kind, str) or kind not in IN_RESULT:
-        say(f"a block of type {kind!r:.40} in a tool result is left out")
+        say("results", f"a block of type {kind!r:.40} in a tool result is left out")
         return None
     part = fields(part, verbatim=False)
     if part["type"] == "text":
         return None if is_blank(part.get("text")) else part
     part = media(part, say)
     if error and part["type"] != "text":
-        say(f"the {part['type']} in a failed call's result is left out: only text may stand there")
+        say("results", f"the {part['type']} in a failed call's result is left out: only text may stand there")
         return text_block(f"[{part['type']} left out]")
     return part
 
@@ -249,9 +249,9 @@ def media(block: Block, say: Say) -> Block:
     return {key: value for key, value in block.items() if key not in wrong} if wrong else block
 
 
-def left_out(kind: str, fault: str, say: Say) -> Block:
+def left_out(kind: str, fault: str, say: Say, rule: str = "media") -> Block:
     """The text that stands where an image or document cannot be sent."""
-    say(f"the {kind} is left out: {fault}")
+    say(rule, f"the {kind} is left out: {fault}")
     return text_block(f"[{kind} left out: {fault}]")
 
 
