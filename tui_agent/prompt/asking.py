@@ -115,11 +115,10 @@ def tellings(answer: Any) -> Sequence[Told]:
     """
     if answer is None:
         return ()
-    if isinstance(answer, str):
-        return (Told(answer),)
+    single = Told(answer) if isinstance(answer, str) else answer
     told = (
-        (answer,)
-        if isinstance(answer, Told)
+        (single,)
+        if isinstance(single, Told)
         else tuple(answer)
         if isinstance(answer, (list, tuple))
         else None
