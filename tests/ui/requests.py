@@ -88,8 +88,8 @@ class FakeRequests:
             cache_read=read,
             cache_write=800,
             predicted=predicted,
-            usage=f"usage{len(self.sent) + 1}",
             file="",
+            offset=0,
         )
         self.sent.append((made, held))
         return made

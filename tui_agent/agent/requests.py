@@ -171,7 +171,7 @@ class Requests:
         return await self._count(request)
 
     def _again(self, sent: Sent, log: Shown) -> Built:
-        request, manifest = request_of(log, log.record(sent.usage), window=self._window())
+        request, manifest = request_of(log, log.record_at(sent.offset), window=self._window())
         return _built(sent, request, replace(manifest, served=_served(manifest, sent.cache_read)), log)
 
 

@@ -30,7 +30,7 @@ _WHAT = {
     "checkpoints": "List the checkpoints.",
     "backups": "List the backups that rewrites left.",
     "tokens": "Show what the context weighs and what fills it.",
-    "request": "Print the exact JSON that the next prompt would send.",
+    "request": "Print the exact JSON that the next prompt would send, or that was sent; or what it is made of.",
     "revert": "Go back to before checkpoint N; what followed is kept as a backup.",
     "restore": "Make a backup the history again; the present one is kept as a backup.",
     "undo": "Take back the last change of history.",
@@ -77,6 +77,21 @@ def add_to(parser: argparse.ArgumentParser) -> None:
                 "--instruction", metavar="T", default="", help="what the summary should dwell on"
             )
         if name == "request":
+            _add_request_to(action)
             action.add_argument(
                 "--append-system", metavar="TEXT", default="", help="with this in the system prompt"
             )
+
+
+def _add_request_to(action: argparse.ArgumentParser) -> None:
+    what = action.add_mutually_exclusive_group()
+    action.add_argument(
+        "number", metavar="N", nargs="?", default="", help="the Nth that was sent (default: the next one)"
+    )
+    what.add_argument(
+        "--manifest", action="store_true", help="what it is made of, and what is left out and why"
+    )
+    what.add_argument(
+        "--diff", metavar=("A", "B"), nargs=2, help="what differs between two: their numbers, or next"
+    )
+    what.add_argument("--list", action="store_true", help="every request that was sent, with its figures")

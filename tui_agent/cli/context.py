@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent import paths
-from tui_agent.cli.describe import repairs_of
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json, tokens
 from tui_agent.cli.views import VIEWS, Target, View, everything
@@ -107,7 +106,9 @@ async def _context(options: argparse.Namespace, workspace: Path) -> int:
     context = await open_to_read(target)
     try:
         if options.action == "request":
-            return await _request(options, context, workspace)
+            from tui_agent.cli.requests import request
+
+            return await request(options, context, workspace)
         data, text = VIEWS[options.action](context, target)
         if options.json:
             say_json(data)
@@ -130,27 +131,6 @@ async def _inspect(options: argparse.Namespace) -> int:
         return 0
     finally:
         await context.close()
-
-
-async def _request(options: argparse.Namespace, context: Context, workspace: Path) -> int:
-    from tui_agent.prompt.assembler import DoesNotFit
-    from tui_agent.wiring import OpenError, preview_request
-
-    place = SessionFolder(context.path.parent).meta.workspace
-    try:
-        request, _ = await preview_request(
-            context,
-            Path(place) if place else workspace,
-            load(),
-            profile=options.profile,
-            append_system=options.append_system,
-        )
-    except (DoesNotFit, OpenError) as error:
-        raise Failed(str(error)) from error
-    for text in repairs_of(request, context):
-        complain(text)
-    say_json(request.body())
-    return 0
 
 
 # --- changing --------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -76,6 +77,18 @@ class Shown(ABC):
             ValueError: there is none.
         """
         return self._log.record(self._index(name))
+
+    def record_at(self, offset: int) -> Record:
+        """The record whose line begins at that offset in the file.
+
+        Raises:
+            ValueError: there is none.
+        """
+        log = self._log
+        index = bisect_left(log.starts, offset)
+        if index == len(log) or log.starts[index] != offset:
+            raise ValueError(f"No record of this context begins at offset {offset}.")
+        return log.record(index)
 
     def _index(self, name: str) -> int:
         return self._log.find(name)

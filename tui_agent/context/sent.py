@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -33,7 +34,7 @@ class Sent(msgspec.Struct, frozen=True):
 
     `n` counts from 1, in the order in which they were sent. `turn` is the checkpoint of its turn, None without one.
     `input` is what was neither read from the provider's cache nor written to it; `predicted` what was expected to be
-    read. `usage` is the id of the record that tells of it; `file` the file that it lies in: a backup, or `LOG`.
+    read. The record that tells of it lies at `offset` in `file`: a backup, or `LOG`.
     """
 
     n: int
@@ -45,8 +46,8 @@ class Sent(msgspec.Struct, frozen=True):
     cache_read: int
     cache_write: int
     predicted: int | None
-    usage: str
     file: str
+    offset: int
 
     @property
     def total_input(self) -> int:
@@ -57,7 +58,6 @@ class Sent(msgspec.Struct, frozen=True):
 class _Head(msgspec.Struct):
     role: str
     id: int | str | None = None
-    uid: str | None = None
     turn: bool | None = None
     request: str | None = None
 
@@ -76,9 +76,9 @@ class SentRequests:
         self._offsets = array("Q")
         self._lengths = array("I")
         self._turns = array("q")
-        self._ids: list[str] = []
-        self._places: dict[str, int] = {}
-        """The ids of usages, and the place of each."""
+        self._prints = array("Q")
+        self._places: dict[int, int] = {}
+        """What tells the lines of usages apart, and the place of each: rewrites copy a line as it is."""
         self._generation: object = None
         self._end, self._turn = 0, _NO_TURN
         """How far the log was read, and the turn it had come to there."""
@@ -109,10 +109,14 @@ class SentRequests:
         Raises:
             NoSuchBackup: the file that tells of it is no longer kept.
         """
-        file, body = self._body(place)
-        if body.get("id") != self._ids[place]:
+        file, offset, line = self._line(place)
+        if _print(line) != self._prints[place]:
             self.follow()  # the log was rewritten meanwhile
-            file, body = self._body(place)
+            file, offset, line = self._line(place)
+        try:
+            body = decode(line)
+        except Damaged:
+            body = {}
         turn = self._turns[place]
         params = body.get("params")
         model = params.get("model") if isinstance(params, Mapping) else None
@@ -126,22 +130,18 @@ class SentRequests:
             cache_read=_count(body, "cache_read"),
             cache_write=_count(body, "cache_write"),
             predicted=body["predicted"] if type(body.get("predicted")) is int else None,
-            usage=self._ids[place],
             file=file,
+            offset=offset,
         )
 
-    def _body(self, place: int) -> tuple[str, dict[str, Any]]:
+    def _line(self, place: int) -> tuple[str, int, bytes]:
         with self._lock:
             file = self._names[self._files[place]]
             offset, length = self._offsets[place], self._lengths[place]
         try:
-            line = Source(self._path(file)).read(offset, length)
+            return file, offset, Source(self._path(file)).read(offset, length)
         except OSError:
             raise NoSuchBackup(file or self._context.path.name, "it is no longer kept") from None
-        try:
-            return file, decode(line)
-        except Damaged:
-            return file, {}
 
     def _path(self, name: str) -> Path:
         return self._context.path.with_name(name) if name else self._context.path
@@ -153,7 +153,8 @@ class SentRequests:
                 self._read(backup.name, 0, _NO_TURN)
 
     def _read_log(self) -> None:
-        self._end, self._turn = self._read(LOG, self._end, self._turn)
+        if self._path(LOG).exists():  # a new log is not there before its first record
+            self._end, self._turn = self._read(LOG, self._end, self._turn)
 
     def _read(self, name: str, start: int, turn: int) -> tuple[int, int]:
         """Take note of the requests of a file from an offset on; the end of its last whole line, and the turn there."""
@@ -169,12 +170,12 @@ class SentRequests:
                 continue
             if head.role == "_checkpoint" and head.turn and isinstance(head.id, int):
                 turn = head.id
-            elif head.role == "_usage" and head.request and isinstance(head.id, str):
-                self._note(head.id, file, offset, len(line), turn)
+            elif head.role == "_usage" and head.request:
+                self._note(_print(line), file, offset, len(line), turn)
         return end, turn
 
-    def _note(self, usage: str, file: int, offset: int, length: int, turn: int) -> None:
-        place = self._places.setdefault(usage, len(self))
+    def _note(self, mark: int, file: int, offset: int, length: int, turn: int) -> None:
+        place = self._places.setdefault(mark, len(self))
         if place == len(self):
             self._files.append(file)
             self._offsets.append(offset)
@@ -182,7 +183,7 @@ class SentRequests:
             # what a rewrite leaves of a turn may begin behind its checkpoint
             before = self._turns[-1] if len(self._turns) else _NO_TURN
             self._turns.append(turn if turn != _NO_TURN else before)
-            self._ids.append(usage)
+            self._prints.append(mark)
         else:
             self._files[place], self._offsets[place], self._lengths[place] = file, offset, length
 
@@ -195,6 +196,10 @@ def _lines(source: Source, start: int) -> Iterator[tuple[int, bytes]]:
         for line in lines:
             yield offset, line
             offset += len(line) + 1
+
+
+def _print(line: bytes) -> int:
+    return int.from_bytes(sha256(line).digest()[:8], "big")
 
 
 def _count(body: Mapping[str, Any], key: str) -> int:

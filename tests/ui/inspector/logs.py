@@ -14,6 +14,8 @@ from tui_agent.ui.inspect import LogApp, read_with_engine
 from tui_agent.ui.inspector.panel import Panel
 
 TABS = ("Records", "Checkpoints", "Backups", "Tokens", "Request", "Events")
+SHORT = ("Records", "Points", "Backups", "Tokens", "Sent", "Events")
+"""The names of the tabs where there is little room."""
 
 
 def is_at(made: Stage, tab: str) -> bool:

@@ -392,8 +392,8 @@ async def test_a_read_only_session_offers_no_change(tmp_path: Path) -> None:
 async def test_a_click_on_a_tab_shows_it(tmp_path: Path) -> None:
     async with stage(tmp_path, size=WIDE) as made:
         await _open(made)
-        row = next(i for i, line in enumerate(made.lines) if "Checkpoints" in line)
-        await made.pilot.click(offset=(made.lines[row].index("Checkpoints") + 2, row))
+        row = next(i for i, line in enumerate(made.lines) if "Points" in line)
+        await made.pilot.click(offset=(made.lines[row].index("Points") + 2, row))
         await made.until(lambda: "2 turns, 2 steps" in made.text)
 
 
