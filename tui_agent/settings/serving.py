@@ -11,6 +11,7 @@ FILE = ".mcp.json"
 """At the root of a workspace: the servers that it names, in the format that other programs read too."""
 DEFER_ABOVE = 20.0
 CALL_SECONDS = 60
+START_SECONDS = 30
 
 
 class McpServer(Table, frozen=True):
@@ -32,7 +33,15 @@ class McpServer(Table, frozen=True):
     timeout: int = rule(
         CALL_SECONDS,
         "integer",
-        "How long a call, or the start, may take.",
+        "How long a call may take.",
+        minimum=1,
+        maximum=3600,
+        unit="seconds",
+    )
+    start_timeout: int = rule(
+        START_SECONDS,
+        "integer",
+        "How long the start, and the list of its tools, may take.",
         minimum=1,
         maximum=3600,
         unit="seconds",

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from tui_agent import paths
 from tui_agent.settings import secrets
-from tui_agent.settings.serving import CALL_SECONDS, FILE, McpServer
+from tui_agent.settings.serving import CALL_SECONDS, FILE, START_SECONDS, McpServer
 
 if TYPE_CHECKING:
     from tui_agent.settings.serving import Mcp
@@ -54,6 +54,7 @@ class Spec(Struct, frozen=True):
     url: str = ""
     headers: Mapping[str, str] = {}
     timeout: int = CALL_SECONDS
+    start_timeout: int = START_SECONDS
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
@@ -190,6 +191,7 @@ def _spec(name: str, server: McpServer, origin: Origin, base: Path) -> Spec:
         _written(server),
         enabled=server.enabled,
         timeout=server.timeout,
+        start_timeout=server.start_timeout,
         include=server.include_tools,
         exclude=server.exclude_tools,
     )

@@ -82,12 +82,12 @@ class Connection:
         waiting = asyncio.create_task(self._opened.wait())
         try:
             await asyncio.wait(
-                {self._task, waiting}, timeout=self._spec.timeout, return_when=asyncio.FIRST_COMPLETED
+                {self._task, waiting}, timeout=self._spec.start_timeout, return_when=asyncio.FIRST_COMPLETED
             )
             if not self._opened.is_set():
                 failed = self._task.done()
                 await self.close()
-                late = f"it did not answer within {self._spec.timeout} s"
+                late = f"it did not answer within {self._spec.start_timeout} s"
                 raise ServerError(self._reason(self._task) if failed else self._with_last_words(late))
             self._refusal = ""
         except asyncio.CancelledError:
@@ -105,7 +105,7 @@ class Connection:
         found: list[Listed] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
-            page = await self._asked(partial(_page, cursor))
+            page = await self._asked(partial(_page, cursor), self._spec.start_timeout)
             found += [checked(tool.name, tool.description, tool.input_schema) for tool in page.tools]
             cursor = page.next_cursor
             if not cursor or len(found) >= MOST_TOOLS:
@@ -132,7 +132,8 @@ class Connection:
                 types.CallToolResult,
                 request_read_timeout_seconds=self._spec.timeout,
                 progress_callback=tell,
-            )
+            ),
+            self._spec.timeout,
         )
         return await _given(result)
 
@@ -215,7 +216,7 @@ class Connection:
                 async for _ in events:
                     self._changed()
 
-    async def _asked(self, work: Callable[[mcp.Client], Any]) -> Any:
+    async def _asked(self, work: Callable[[mcp.Client], Any], seconds: float) -> Any:
         from mcp import MCPError
         from mcp.types import REQUEST_TIMEOUT
         from pydantic import ValidationError
@@ -223,7 +224,6 @@ class Connection:
         if self._client is None or self.lost:
             raise ServerError(self._reason(self._task))
         self._refusal = ""
-        seconds = self._spec.timeout
         try:
             async with asyncio.timeout(seconds + _MORE_SECONDS):
                 return await work(self._client)
@@ -231,10 +231,10 @@ class Connection:
             if self._pipe is not None and self._pipe.fault:
                 raise ServerError(self._pipe.fault) from error
             if error.code == REQUEST_TIMEOUT:
-                raise Late(f"it did not answer within {seconds} s") from error
+                raise Late(f"it did not answer within {seconds:g} s") from error
             raise ServerError(self._refusal or one_line(error.message, 500)) from error
         except TimeoutError as error:
-            raise Late(f"it did not answer within {seconds} s") from error
+            raise Late(f"it did not answer within {seconds:g} s") from error
         except ValidationError as error:
             where = "; ".join(".".join(map(str, fault["loc"])) for fault in error.errors()[:3])
             raise ServerError(f"its answer is no valid result ({where})") from error

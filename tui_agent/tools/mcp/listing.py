@@ -44,8 +44,9 @@ def checked(name: object, description: object, schema: object) -> Listed:
     """A tool as a server told it, made fit to be offered."""
     if not isinstance(name, str) or not name.strip():
         return Listed("unnamed", fault="it has no name")
-    name = literal.clean(str(encodable(name)))
-    words = literal.clean(str(encodable(description))).strip() if isinstance(description, str) else ""
+    name = str(encodable(name))
+    # a stranger's words: what a person would not see in them is not told to a model either
+    words = literal.visible(description).strip() if isinstance(description, str) else ""
     if len(words) > _MOST_DESCRIPTION:
         words = words[:_MOST_DESCRIPTION].rstrip() + " [...]"
     found = encodable(schema)

@@ -1,0 +1,121 @@
+"""An MCP server without any package, which starts at once and can misbehave: `python mcp_small.py [WORDS ...]`.
+
+Its tools: `echo` {text}, `env` {name}, `args`, `image`, `fail`, `exit` {code}, `hang`, `garbage` (a line that is no
+JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more tool from now on, told),
+`child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled so far). With the word
+`mute` it never answers at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from typing import Any
+
+_TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
+_PLAIN = ("args", "image", "fail", "hang", "garbage", "chatter", "grow", "child", "cancelled")
+TOOLS: dict[str, dict[str, Any]] = {
+    "echo": {**_TEXT, "required": ["text"]},
+    "env": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    "exit": {"type": "object", "properties": {"code": {"type": "integer"}}},
+    "flood": {"type": "object", "properties": {"bytes": {"type": "integer", "minimum": 1}}},
+    **{name: {"type": "object"} for name in _PLAIN},
+}
+cancelled: list[Any] = []
+
+
+def write(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def say(**message: Any) -> None:
+    write(json.dumps({"jsonrpc": "2.0", **message}))
+
+
+def text(words: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}]}
+
+
+def png() -> str:
+    """One grey dot."""
+    parts = {
+        b"IHDR": struct.pack(">2I5B", 1, 1, 8, 0, 0, 0, 0),
+        b"IDAT": zlib.compress(b"\0\x80"),
+        b"IEND": b"",
+    }
+    chunks = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts.items()
+    )
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(chunks)).decode()
+
+
+def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    match name:
+        case "echo":
+            return text(arguments["text"])
+        case "env":
+            return text(os.environ.get(arguments["name"], "(not set)"))
+        case "args":
+            return text(json.dumps([*sys.argv[1:], os.getcwd()]))
+        case "image":
+            picture = {"type": "image", "data": png(), "mimeType": "image/png"}
+            return {"content": [{"type": "text", "text": "a dot:"}, picture]}
+        case "fail":
+            return {**text("it went wrong over there"), "isError": True}
+        case "exit":
+            print(f"leaving with {arguments.get('code', 1)}", file=sys.stderr, flush=True)
+            os._exit(arguments.get("code", 1))
+        case "garbage":
+            write('{"jsonrpc": "2.0", "id": oops}')
+        case "chatter":
+            write("a line that is meant for people")
+            return text("answered all the same")
+        case "flood":
+            return text("x" * arguments.get("bytes", 1))
+        case "grow":
+            TOOLS[f"grown_{len(TOOLS)}"] = {"type": "object"}
+            say(method="notifications/tools/list_changed")
+            return text("grown")
+        case "child":
+            child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            return text(str(child.pid))
+        case "cancelled":
+            return text(json.dumps(cancelled))
+    return None
+
+
+def answer(message: dict[str, Any]) -> None:
+    method, identity, params = message.get("method"), message.get("id"), message.get("params") or {}
+    if method == "notifications/cancelled":
+        cancelled.append(params.get("requestId"))
+    elif method == "initialize":
+        server = {
+            "serverInfo": {"name": "small", "version": "1"},
+            "capabilities": {"tools": {"listChanged": True}},
+        }
+        say(id=identity, result={"protocolVersion": params["protocolVersion"], **server})
+    elif method == "tools/list":
+        tools = [
+            {"name": n, "description": f"{n}, a tool", "inputSchema": schema} for n, schema in TOOLS.items()
+        ]
+        say(id=identity, result={"tools": tools})
+    elif method == "ping":
+        say(id=identity, result={})
+    elif method == "tools/call":
+        if (result := call(params["name"], params.get("arguments") or {})) is not None:
+            say(id=identity, result=result)
+    elif identity is not None:
+        say(id=identity, error={"code": -32601, "message": f"there is no {method}"})
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        if "mute" not in sys.argv:
+            answer(json.loads(line))
