@@ -15,6 +15,7 @@ from tui_agent import paths
 from tui_agent.agent.approvals import Approvals
 from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.calls import Calls
+from tui_agent.agent.checking import taken_in
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
 from tui_agent.agent.commands import mcp as mcp_commands
@@ -209,7 +210,9 @@ async def open_session(
         ),
         title=folder.meta.title,
     )
-    repaired = await _settle_in(session, premises.write_missing)
+    came_from = _copied_from(folder, resume)
+    repaired = [] if came_from is None else await taken_in(context, chosen.provider.model)
+    repaired += await _settle_in(session, premises.write_missing)
     bus.emit(
         SessionOpened(
             session=session.id,
@@ -223,7 +226,7 @@ async def open_session(
         )
     )
     session.shrinking.rotated()
-    if (came_from := _copied_from(folder, resume)) is not None:
+    if came_from is not None:
         await recall.carry_over(came_from)
     elif not session.read_only:
         await recall.follow()

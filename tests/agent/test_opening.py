@@ -11,7 +11,7 @@ import pytest
 from tests.support import sessions
 from tests.support.engine import engine
 from tui_agent.context import views
-from tui_agent.events import TurnStarted
+from tui_agent.events import SessionOpened, TurnStarted
 from tui_agent.sessions.folder import SessionFolder
 
 
@@ -50,3 +50,38 @@ async def test_a_log_whose_checkpoints_have_gaps_goes_on(tmp_path: Path) -> None
         assert (await run.say("hello")).reason == "end_turn"
         (started,) = run.all(TurnStarted)
         assert (started.number, started.checkpoint) == (41, run.context.checkpoints()[1].uid)
+
+
+async def test_a_log_that_is_taken_in_is_checked_and_what_is_mended_is_counted_by_rule(
+    tmp_path: Path,
+) -> None:
+    """Another program's file: the copy stays as it was, and what the API would refuse is said once."""
+    call = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
+    lost = {"type": "tool_result", "tool_use_id": "t9", "content": "lost"}
+    lines = [
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": [call, {**call, "id": "t2"}]},
+        {"role": "user", "content": [lost, {"type": "text", "text": "second"}]},
+        {"role": "assistant", "content": "heard"},
+    ]
+    log = tmp_path / "elsewhere" / "context.jsonl"
+    log.parent.mkdir()
+    log.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    async with engine(tmp_path, resume=str(log)) as run:
+        (opened,) = run.all(SessionOpened)
+        head, *rules = opened.repaired
+        assert "taken in breaks 2 rules" in head
+        assert rules[0].startswith("2 x missing_result: ") and rules[0].endswith("(record 2)")
+        assert rules[1].startswith("1 x orphan_result: ") and rules[1].endswith("(record 3)")
+        name = run.session.id
+    async with engine(tmp_path, resume=name) as run:
+        assert run.all(SessionOpened)[0].repaired == ()
+
+
+async def test_a_sound_log_is_taken_in_without_a_word(tmp_path: Path) -> None:
+    log = tmp_path / "elsewhere" / "context.jsonl"
+    log.parent.mkdir()
+    lines = [{"role": "user", "content": "first"}, {"role": "assistant", "content": "heard"}]
+    log.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    async with engine(tmp_path, resume=str(log)) as run:
+        assert run.all(SessionOpened)[0].repaired == ()

@@ -66,6 +66,24 @@ def test_open_calls_are_closed_by_an_append(run: Inside, shop: Path) -> None:
     assert run("doctor", made.id).code == 0
 
 
+def test_what_breaks_a_rule_of_the_api_is_listed_by_rule_with_its_records(run: Inside, shop: Path) -> None:
+    made = session(shop, "hello")
+    first, words, answer, *rest = conversation("hello")
+    lost = {"type": "tool_result", "tool_use_id": "t9", "content": "lost"}
+    broken = [
+        {"role": "user", "content": [lost, {"type": "text", "text": " "}], "id": f"B{n}"} for n in range(10)
+    ]
+    write(made.context_path, [first, words, *broken, answer, *rest])
+    before = made.context_path.read_bytes()
+    ended = run("doctor", made.id, "--fix")
+    assert (ended.code, made.context_path.read_bytes()) == (0, before)
+    blank, orphan = [line for line in lines(ended, "note") if " rule: " in line]
+    assert "10 x blank_text: a text is more than white space; it is left out" in blank
+    assert "10 x orphan_result: a result answers a call of the message before; it is left out" in orphan
+    assert blank.endswith("(records 3, 4, 5, 6, 7, 8, 9, 10 and 2 more)")
+    assert "next request: valid" in ended.out
+
+
 def test_leftovers_are_removed_and_nothing_else(run: Inside, shop: Path) -> None:
     made = session(shop, "hello")
     (made.path / "context.jsonl.tmp").write_text("half")

@@ -179,11 +179,8 @@ async def _request(folder: SessionFolder, context: Context, workspace: Path) -> 
     except DoesNotFit as error:
         yield Finding("bad", "next request", str(error))
         return
-    mended = repairs_of(request, context)
-    for text in mended[:_LISTED]:
-        yield Finding("note", "next request", text)
-    if len(mended) > _LISTED:
-        yield Finding("note", "next request", f"{len(mended) - _LISTED} further repairs")
+    for text in repairs_of(request, context):
+        yield Finding("note", "rule", text)
     yield Finding(
         "ok", "next request", f"valid: {len(request.messages):,} messages, {size(len(request.encode()))}"
     )

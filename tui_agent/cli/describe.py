@@ -134,12 +134,10 @@ def items_of(context: Context) -> list[dict[str, Any]]:
 
 
 def repairs_of(request: Request, context: Context) -> list[str]:
-    """What had to be mended to make the request valid, in words.
+    """What had to be mended to make the request valid, in words: by rule, with the numbers of the records."""
+    from tui_agent.agent.checking import mended, told  # of the engine, which not every report needs
 
-    That it ends with the model's answer is no fault: the next prompt's words follow it.
-    """
-    last = context.history[-1].id if len(context.history) else ""
-    return [change.text for change in request.changes if (change.rule, change.record) != ("ends", last)]
+    return [told(found, context) for found in mended(request.changes, context)]
 
 
 def _item(context: Context, record: Record, words: str) -> dict[str, Any]:
