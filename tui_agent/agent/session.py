@@ -21,6 +21,7 @@ from tui_agent.agent.showing import Showing, title_of
 from tui_agent.agent.shrinking import Shrinking
 from tui_agent.agent.speaker import Chosen, Speaker
 from tui_agent.agent.turn import Turn
+from tui_agent.agent.spending import Spending
 from tui_agent.commands import CommandError, Outcome
 from tui_agent.context import ContextError
 from tui_agent.events import (
@@ -112,6 +113,8 @@ class Session(Showing):
         self.requests = Requests.of(parts, lambda: self.provider, self.prepare)
         """Every request that was sent, and the next one."""
         self.errand = Errand.of(parts, self._gate, self._ready)
+        self.spending = Spending(self.requests, parts.context, lambda: self.settings.prices)
+        """What they came to."""
         """Runs what a person wants to run themselves; None without a shell."""
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()

@@ -124,7 +124,13 @@ class Tally:
 
 def cost(usage: Usage | Spent, price: Price) -> float:
     """US dollars, as far as the price says."""
-    return sum(getattr(usage, kind) * (getattr(price, kind) or 0.0) for kind in _KINDS) / _MILLION
+    parts = (
+        (usage.input, price.input),
+        (usage.output, price.output),
+        (usage.cache_read, price.cache_read),
+        (usage.cache_write, price.cache_write),
+    )
+    return sum(tokens * (dollars or 0.0) for tokens, dollars in parts) / _MILLION
 
 
 def amount(dollars: float) -> str:

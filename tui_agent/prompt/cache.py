@@ -158,8 +158,6 @@ class PrefixWatch:
         self, request: Request, at: datetime | None = None, predicted: Prediction = NOTHING
     ) -> str | None:
         """Note a request that goes out; why it does not extend the last one although it should, or None."""
-        if self._asked is not None and self._asked.began:
-            self.answered(None)
         at = at or clock()
         last = self._lines[0] if self._lines else None
         difference = last.difference(request) if last is not None else ""
@@ -170,9 +168,11 @@ class PrefixWatch:
         return difference if difference and announced is None else None
 
     def begun(self, at: datetime) -> None:
-        """The answer to the last request begins: by now the server has read its cache and written to it."""
+        """The answer to the last request begins: by now the server has read its cache and written to it, whatever
+        becomes of the answer."""
         if self._asked is not None:
-            self._asked.at, self._asked.began = at, True
+            self._asked.at = at
+            self._note(self._asked.request, self._asked.predicted, at, None)
 
     def answered(self, usage: Usage | None) -> tuple[Prediction, datetime]:
         """The last request was answered, with these figures, if the endpoint told any; what was predicted for it, and
@@ -180,7 +180,8 @@ class PrefixWatch:
         asked, self._asked = self._asked, None
         if asked is None:
             return NOTHING, clock()
-        self._note(asked.request, asked.predicted, asked.at, usage)
+        if usage is not None:
+            self._note(asked.request, asked.predicted, asked.at, usage)
         return asked.predicted, asked.at
 
     def beside(self, request: Request, at: datetime | None = None) -> None:
@@ -326,7 +327,6 @@ class _Asked(Struct):
     request: Request
     predicted: Prediction
     at: datetime
-    began: bool = False
 
 
 class _Habit(Struct):

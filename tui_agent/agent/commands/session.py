@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.llm.models import DEMO
+from tui_agent.llm.money import amount, told
 from tui_agent.messages.blocks import Message, result_text
 from tui_agent.settings.schema import LEVELS
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui_agent.agent.session import Session
+    from tui_agent.llm.money import Spent
 
 
 def add_to(commands: Commands) -> None:
@@ -86,33 +90,58 @@ async def unarchive(session: Session) -> Outcome:
 
 
 async def cost(session: Session) -> Outcome:
-    """Add up the tokens of every request this history shows"""
-    compactions = [head.figures for head in session.context.heads if head.op == "compaction"]
-    summaries = [figures for figures in compactions if _count(figures.get("output"))]
-    sums = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
-    requests = 0
-    for usage in session.context.usages():
-        if usage.get("exact") is False:
-            continue  # an estimate, of no request
-        requests += 1
-        for key in sums:
-            sums[key] += _count(usage.get(key))
-    for figures in summaries:
-        requests += 1
-        for key in ("output", "cache_read"):
-            sums[key] += _count(figures.get(key))
-        sums["input"] += max(0, _count(figures.get("input")) - _count(figures.get("cache_read")))
-    total_input = sums["input"] + sums["cache_read"] + sums["cache_write"]
-    hit = 100 * sums["cache_read"] / total_input if total_input else 0
-    return Outcome(
-        f"{requests} requests{_among(len(summaries))}: {total_input:,} tokens in ({hit:.0f} % read from the cache, "
-        f"{sums['cache_write']:,} written to it), {sums['output']:,} out",
-        {"requests": requests, "summaries": len(summaries), **sums},
-    )
+    """Add up what the requests of this session took: tokens, what the cache served, money by the model"""
+    tally = await session.spending.tally()
+    total, summaries = tally.total, session.spending.summaries
+    if not total.requests:
+        return Outcome("no requests yet", {"requests": 0, "summaries": 0, "models": []})
+    models = tally.models
+    lines = [f"{_requests(total)}{_among(summaries)}: {_tokens(total)}", *_cached(total)]
+    if len(models) > 1:
+        lines += [
+            f"  {one.model or 'a model without a name'}: {_requests(one)}, {_money(one)}" for one in models
+        ]
+        lines += [f"together {total.price}"] if total.dollars else []
+    else:
+        lines.append(_money(models[0]))
+    if session.spending.lost:
+        lines.append(f"without {session.spending.lost:,} requests whose backup is no longer kept")
+    figures = {
+        key: getattr(total, key) for key in ("requests", "input", "output", "cache_read", "cache_write")
+    }
+    return Outcome("\n".join(lines), {**figures, "summaries": summaries, "models": told(models)})
 
 
-def _count(value: object) -> int:
-    return value if type(value) is int and value > 0 else 0
+def _requests(spent: Spent) -> str:
+    return f"{spent.requests:,} request{'' if spent.requests == 1 else 's'}"
+
+
+def _tokens(spent: Spent) -> str:
+    return f"{spent.sent:,} tokens in, {spent.output:,} out"
+
+
+def _cached(spent: Spent) -> list[str]:
+    """The hit rate, and how it was predicted, in words."""
+    rate, rates = spent.hit_rate, spent.rates
+    if rate is None or not (spent.cache_read or spent.cache_write):
+        return []
+    words = f"cache: {100 * rate:.1f} % of the input read from it, {spent.cache_write:,} tokens written to it"
+    if rates is not None:
+        predicted, served = rates
+        words += f"; predicted {100 * predicted:.1f} %"
+        if spent.asked < spent.sent:
+            words += f" where {100 * served:.1f} % were read"
+    return [words]
+
+
+def _money(spent: Spent) -> str:
+    if spent.model == DEMO:
+        return "the demo model costs nothing"
+    if spent.dollars is None:
+        return f"no price is set ([prices.{json.dumps(spent.model)}] in settings)"
+    if spent.unpriced:
+        return f"{amount(spent.dollars)} without {spent.unpriced:,} tokens of the cache, which have no price"
+    return amount(spent.dollars)
 
 
 def _among(summaries: int) -> str:

@@ -1,0 +1,99 @@
+"""What a session came to so far: every request that its log and backups tell of, by the prices of now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.context.errors import NoSuchBackup
+from tui_agent.llm.money import Tally
+
+if TYPE_CHECKING:
+    from tui_agent.agent.requests import Requests
+    from tui_agent.context import Context
+    from tui_agent.settings.schema import Price
+
+
+class Spending:
+    """Adds up the requests of one session; what was added once is not read again.
+
+    Args:
+        requests: Those that answered the person.
+        context: The log; its backups tell of requests for summaries.
+        prices: Those in force, by the model's name.
+    """
+
+    def __init__(
+        self, requests: Requests, context: Context, prices: Callable[[], Mapping[str, Price]]
+    ) -> None:
+        self._requests = requests
+        self._context = context
+        self._prices = prices
+        self._lock = asyncio.Lock()
+        self._tally = Tally({})
+        self._by: Mapping[str, Price] | None = None
+        self._added = 0
+        self._summed: set[str] = set()
+        self._generation: object = None
+        self.summaries = 0
+        """How many of the requests were for summaries."""
+        self.lost = 0
+        """How many requests are told of by a backup that is no longer kept."""
+
+    async def tally(self) -> Tally:
+        """The figures as of now.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        async with self._lock:
+            if self._by is not self._prices():
+                self._by = self._prices()
+                self._tally, self._added, self.lost, self.summaries = Tally(self._by), 0, 0, 0
+                self._summed.clear()
+                self._generation = None
+            count = await self._requests.follow()
+            await asyncio.to_thread(self._add, count)
+            return self._tally
+
+    def _add(self, count: int) -> None:
+        for place in range(self._added, count):
+            self._added = place + 1
+            try:
+                sent = self._requests[place]
+            except NoSuchBackup:
+                self.lost += 1
+                continue
+            self._tally.add(
+                sent.model,
+                input=sent.input,
+                output=sent.output,
+                cache_read=sent.cache_read,
+                cache_write=sent.cache_write,
+                predicted=sent.predicted,
+            )
+        if self._generation != self._context.generation:
+            self._generation = self._context.generation
+            self._add_summaries()
+
+    def _add_summaries(self) -> None:
+        for backup in reversed(self._context.backups()):
+            figures = backup.figures
+            if backup.op != "compaction" or backup.name in self._summed or not _count(figures, "output"):
+                continue
+            self._summed.add(backup.name)
+            self.summaries += 1
+            read, written = _count(figures, "cache_read"), _count(figures, "cache_write")
+            self._tally.add(
+                str(figures.get("model") or ""),
+                input=max(0, _count(figures, "input") - read - written),
+                output=_count(figures, "output"),
+                cache_read=read,
+                cache_write=written,
+            )
+
+
+def _count(figures: Mapping[str, Any], key: str) -> int:
+    value = figures.get(key)
+    return value if type(value) is int and value > 0 else 0
