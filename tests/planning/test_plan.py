@@ -20,6 +20,7 @@ from tui_agent.planning.plan import (
     PlanSource,
     PresentPlan,
     parse,
+    read,
 )
 from tui_agent.planning.todo import Item, TodoList, TodoTool
 from tui_agent.prompt.injections import Injections, Moment
@@ -172,7 +173,7 @@ async def test_it_goes_back_and_forth_with_the_conversation(desk: Desk) -> None:
     await desk.context.checkpoint(turn=True)
     await desk.present()
     await desk.context.revert_to(0)
-    assert desk.plans.now is None and desk.todo.items() == []
+    assert read(desk.context) is None and desk.todo.items() == []
     await desk.context.undo()
     assert desk.plans.now == PLAN and len(desk.plans.progress()) == 3
     again = Context(desk.context.path, read_only=True)
