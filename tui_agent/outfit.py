@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent.events import Emit, StateChanged
+from tui_agent.planning.goaltool import GoalTool
 from tui_agent.planning.plan import PresentPlan
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
 from tui_agent.settings.serving import FILE
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from tui_agent.context import Context
     from tui_agent.events import Answer, Question
+    from tui_agent.planning.goal import Goal
     from tui_agent.planning.plan import Plans
     from tui_agent.sessions.folder import SessionFolder
     from tui_agent.settings.schema import Settings
@@ -31,14 +33,21 @@ if TYPE_CHECKING:
 
 
 def toolbox(
-    workspace: Path, folder: SessionFolder, reads: Reads, todo: TodoList, plans: Plans, emit: Emit
+    workspace: Path, folder: SessionFolder, reads: Reads, todo: TodoList, goal: Goal, plans: Plans, emit: Emit
 ) -> Toolbox:
-    """The tools of a session in a workspace, with its todo list and its plans."""
+    """The tools of a session in a workspace, with its todo list, its goal and its plans."""
 
     def todo_changed(items: list[dict[str, str]]) -> None:
         emit(StateChanged(STATE_KEY, items))
 
-    return Toolbox([*_builtin(workspace, folder, reads), TodoTool(todo, todo_changed), PresentPlan(plans)])
+    return Toolbox(
+        [
+            *_builtin(workspace, folder, reads),
+            TodoTool(todo, todo_changed),
+            PresentPlan(plans),
+            GoalTool(goal),
+        ]
+    )
 
 
 def _builtin(workspace: Path, folder: SessionFolder, reads: Reads) -> list[Tool]:

@@ -18,6 +18,7 @@ from tui_agent.agent.calls import Calls
 from tui_agent.agent.checking import taken_in
 from tui_agent.agent.commands import compaction as compaction_commands
 from tui_agent.agent.commands import context as context_commands
+from tui_agent.agent.commands import goal as goal_commands
 from tui_agent.agent.commands import mcp as mcp_commands
 from tui_agent.agent.commands import memory as memory_commands
 from tui_agent.agent.commands import planning as planning_commands
@@ -39,7 +40,7 @@ from tui_agent.choice import Choice
 from tui_agent.commands import Commands
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context, ContextError, LogBusy
-from tui_agent.events import Emit, Event, Notice, SessionOpened
+from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
 from tui_agent.memory import lives
 from tui_agent.memory.filed import Files
@@ -48,7 +49,10 @@ from tui_agent.opening import Log, read
 from tui_agent.opening import OpenError as OpenError  # who opens a session takes it from here
 from tui_agent.outfit import serve
 from tui_agent.outfit import toolbox as outfit
+from tui_agent.planning.briefing import GoalSource
+from tui_agent.planning.goal import Goal
 from tui_agent.planning.mode import LAPSED, ModeSource
+from tui_agent.planning.nag import TodoSource
 from tui_agent.planning.plan import Plans, PlanSource
 from tui_agent.planning.todo import TodoList
 from tui_agent.prompt.extensions import offered
@@ -114,8 +118,9 @@ async def open_session(
     context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
     todo, reads = TodoList(context), Reads()
+    goal = Goal(context, lambda value: bus.emit(StateChanged("goal", value)))
     plans = Plans(context, todo, ask=questions.ask, emit=bus.emit)
-    toolbox = outfit(workspace, folder, reads, todo, plans, bus.emit)
+    toolbox = outfit(workspace, folder, reads, todo, goal, plans, bus.emit)
     servers = await serve(
         toolbox,
         workspace,
@@ -154,6 +159,8 @@ async def open_session(
         ToolSource(toolbox),
         PlanSource(),
         ModeSource(),
+        TodoSource(),
+        GoalSource(),
     ]
     injections = Injections(context, sources, emit=bus.emit, more=offered)
     commands = Commands()
@@ -166,6 +173,7 @@ async def open_session(
     sharing_commands.add_to(commands)
     planning_commands.add_to(commands)
     mcp_commands.add_to(commands)
+    goal_commands.add_to(commands)
     session = Session(
         Parts(
             folder=folder,
@@ -175,6 +183,7 @@ async def open_session(
             timeline=Timeline(context),
             todo=todo,
             plans=plans,
+            goal=goal,
             memories=recall,
             remind=Reminders(injections, lambda words: moment(session, words)).remind,
             bus=bus,
@@ -307,9 +316,10 @@ async def preview_request(
     recall = _recall(workspace, folder, context, lambda: provider.window, lambda event: None)
     prompt = _prompt(workspace, append_system, recall, lambda: settings.prompt.append_system)
     layers = await asyncio.to_thread(prompt.layers)
+    goal = Goal(context, lambda value: None)
     todo = TodoList(context)
     plans = Plans(context, todo, emit=lambda event: None)
-    tools = outfit(workspace, folder, Reads(), todo, plans, lambda event: None).offer()
+    tools = outfit(workspace, folder, Reads(), todo, goal, plans, lambda event: None).offer()
     limits = limits_of(provider, chosen.thinking)
     return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=tools)
 
@@ -373,7 +383,9 @@ async def _settle_in(session: Session, prepare: Callable[[], Awaitable[None]]) -
         await context.hold()
         if cut_off:
             await prepare()
-        return repaired + await session.mend()
+        mended = await session.mend()
+        await session.driver.reopen()
+        return repaired + mended
     except LogBusy as error:
         session.read_only = (
             f"the session can only be read here: {error.who} writes it. Close it there to go on"
