@@ -258,11 +258,19 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "inspect",
         "inspect",
-        "records, checkpoints, backups, tokens and events of this session",
+        "records, checkpoints, backups, tokens, requests and events of this session",
         "Places",
         letter="i",
         keys=("f3",),
         slash="inspect",
+    ),
+    Action(
+        "request",
+        "request",
+        "the exact request: all that is sent and what it weighs, what is left out, and any that was sent before",
+        "Places",
+        letter="v",
+        slash="request",
     ),
     Action(
         "memory",
@@ -325,6 +333,14 @@ ACTIONS: tuple[Action, ...] = (
         "in the inspector: page the opened row, else the list (PgUp and PgDn belong to the chat)",
         "Places",
         keys=("ctrl+u", "ctrl+d"),
+        fixed=True,
+    ),
+    Action(
+        "inspect.request",
+        "of a request",
+        "in the inspector, at a request: older, newer, all, mark one, what differs, JSON, count, its record and back",
+        "Places",
+        keys=("o", "n", "l", "m", "d", "j", "x", "r"),
         fixed=True,
     ),
     Action(

@@ -46,6 +46,7 @@ class Places(Copying):
         self.acts |= {
             "jump": self._want_jump,
             "inspect": self._want_panel,
+            "request": self._want_request,
             "memory": self._want_memory,
             "next_place": self._next_place,
         }
@@ -91,6 +92,9 @@ class Places(Copying):
 
     def _want_panel(self) -> None:
         self.expect(self.toggle_panel(), "act-inspect")
+
+    def _want_request(self) -> None:
+        self.expect(self.toggle_request(), "act-request")
 
     def _want_memory(self) -> None:
         self.expect(self.shelf.toggle(), "act-memory")
@@ -153,6 +157,16 @@ class Places(Copying):
             with self.app.batch_update():  # one frame when all of it is there, not one for each part
                 await self.query_one("#body").mount(self.panel)
                 await self.panel.entered()
+
+    async def toggle_request(self) -> None:
+        """Open the inspector where it shows the request, or close it if it does so."""
+        if self.panel is not None and self.panel.shows_request:
+            await self.close_panel()
+            return
+        if self.panel is None:
+            await self.toggle_panel()
+        if self.panel is not None:
+            await self.panel.show_request()
 
     async def close_panel(self) -> None:
         """Close the inspector."""

@@ -137,6 +137,15 @@ class Panel(Beside):
             self._show_names()
             await self.entered()
 
+    @property
+    def shows_request(self) -> bool:
+        """True while the tab of the request is shown."""
+        return isinstance(self.tab, RequestTab)
+
+    async def show_request(self) -> None:
+        """Show the tab of the request."""
+        await self.show(_KINDS.index(RequestTab))
+
     def enter(self) -> None:
         """Give the list the focus."""
         self.screen.set_focus(self.tab.rows)
