@@ -137,4 +137,4 @@ def test_what_does_not_fit_is_refused_with_numbers_and_ways_out() -> None:
     with pytest.raises(DoesNotFit, match="9,500") as failure:
         built(conversation(1), 9_500)
     assert "10,000" in str(failure.value) and f"{MIN_OUTPUT_TOKENS:,}" in str(failure.value)
-    assert len(failure.value.ways) == 4
+    assert failure.value.ways == ("switch to a model with a window of 10,524 tokens or more (/model)",)

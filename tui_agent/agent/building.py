@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.agent.ways import ways_out
 from tui_agent.llm.models import thinking
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Estimator
-from tui_agent.prompt.assembler import Assembler, Limits
+from tui_agent.prompt.assembler import Assembler, DoesNotFit, Limits
 from tui_agent.prompt.books import LogBooks
 from tui_agent.prompt.manifest import Item, Manifest, Total
 from tui_agent.prompt.system import pieces
@@ -47,6 +48,8 @@ def assemble(
     total = total_of(context)
     if new and (more := lacking(context, layers, tools)):
         total = Total(total.count + more, total.exact, total.pending + more, "estimated")
+    if total.count > limits.most:
+        raise DoesNotFit(total, limits.window, ways_out(context, total.count, limits.most))
     return Assembler(limits, Estimator(limits.model, factor=context.factor)).build(
         system=[text_block(piece) for piece in pieces(layers)] if new else context.system_blocks,
         tools=tools if context.tools is None else context.tools,

@@ -13,6 +13,7 @@ from tui_agent.agent.building import assemble, limits_of, total_of
 from tui_agent.agent.failing import failure
 from tui_agent.agent.past import recall
 from tui_agent.agent.proposing import Visible
+from tui_agent.agent.ways import ways_out
 from tui_agent.events import (
     Emit,
     Notice,
@@ -30,7 +31,7 @@ from tui_agent.memory.markers import clean
 from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.lint import repairs
 from tui_agent.prompt import cache
-from tui_agent.prompt.assembler import DoesNotFit
+from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, DoesNotFit
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
 from tui_agent.tools.tool import Call
@@ -184,7 +185,10 @@ class Replies:
         try:
             reply = await self._stream(request)
         except ContextOverflow as error:
-            raise Overflowed(str(error), ways=error.ways, tokens=error.tokens, window=error.window) from error
+            ways = error.ways
+            if error.tokens:
+                ways = await asyncio.to_thread(self._ways_out, error.tokens, error.window)
+            raise Overflowed(str(error), ways=ways, tokens=error.tokens, window=error.window) from error
         except ProviderError as error:
             self._answer.end_block()
             await self._keep(error.partial, _BROKE_OFF)
@@ -200,6 +204,13 @@ class Replies:
             self._proposing.ignored(self._answer.found, "the answer was interrupted")
             raise
         return await self._store(reply, request, through)
+
+    def _ways_out(self, tokens: int, window: int | None) -> tuple[str, ...]:
+        """What makes a request fit of which the endpoint says that it does not, in the measure of the estimates."""
+        total, most = total_of(self._context).count, self.limits.most
+        if window is not None:
+            most = min(most, max(0, window - MIN_OUTPUT_TOKENS))
+        return ways_out(self._context, total, min(total * most // tokens, total - 1), counted=tokens)
 
     def give_up(self, overflow: Overflowed) -> ReplyFailed:
         """Tell that a request does not fit and nothing made room for it."""

@@ -42,6 +42,16 @@ def can_shorten(context: Context, record: str) -> bool:
     return any(_items(context.record(record)))
 
 
+def saves(context: Context, record: str) -> int:
+    """About how many tokens `shorten` would free; 0 or less where it would not.
+
+    Raises:
+        ValueError: there is no such record.
+    """
+    also = {item["block"]: item["as"] for item in _items(context.record(record))}
+    return context.estimated(record) - context.estimated(record, also) if also else 0
+
+
 async def drop(context: Context, record: str) -> tuple[Record, int]:
     """Send nothing of a record, nor anything in its place. Returns as `shorten` does.
 
@@ -73,7 +83,9 @@ async def edit(context: Context, record: str, text: str) -> tuple[Record, int]:
     _, places = _editable(context, record)
     if is_blank(text):
         raise ValueError("The new text is blank; to send nothing of the record, drop it.")
-    items = [{"record": record, "block": place, "as": text if place == places[0] else None} for place in places]
+    items = [
+        {"record": record, "block": place, "as": text if place == places[0] else None} for place in places
+    ]
     return await _elide(context, items, _EDITED)
 
 
@@ -140,9 +152,7 @@ def _ids(record: Record) -> set[str]:
     return {name for name in names if isinstance(name, str)}
 
 
-async def _elide(
-    context: Context, items: list[dict[str, Any]], reason: str = "drop"
-) -> tuple[Record, int]:
+async def _elide(context: Context, items: list[dict[str, Any]], reason: str = "drop") -> tuple[Record, int]:
     before = context.token_count_with_pending
     made = await context.elide(items, by="user", reason=reason)
     return made, before - context.token_count_with_pending

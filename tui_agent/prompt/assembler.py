@@ -28,21 +28,20 @@ MIN_OUTPUT_TOKENS = 1024
 class DoesNotFit(Exception):
     """The request and its answer do not fit the window. Says the numbers and the ways out."""
 
-    ways = (
-        "compact (/compact)",
-        "go back to an earlier checkpoint (/revert)",
-        "elide the largest item in the inspector",
-        "switch to a model with a larger window (/model)",
-    )
-
-    def __init__(self, total: Total, window: int) -> None:
+    def __init__(self, total: Total, window: int, ways: Sequence[str] = ()) -> None:
         self.total = total
         self.window = window
+        self.ways = tuple(ways) or (larger_window(total.count),)
         about = "" if total.mark == "exact" else "about "
         super().__init__(
             f"the next request would be {about}{total.count:,} tokens; with {MIN_OUTPUT_TOKENS:,} for the answer "
             f"that is over the model's window of {window:,}"
         )
+
+
+def larger_window(tokens: int) -> str:
+    """The way out that is always there, for a request of so many tokens."""
+    return f"switch to a model with a window of {tokens + MIN_OUTPUT_TOKENS:,} tokens or more (/model)"
 
 
 class Limits(Struct, frozen=True):
@@ -96,7 +95,7 @@ class Assembler:
             DoesNotFit: the window has no room for the request and the least answer.
         """
         room = self.limits.window - total.count
-        if room < MIN_OUTPUT_TOKENS:
+        if total.count > self.limits.most:
             raise DoesNotFit(total, self.limits.window)
         max_tokens, thinking = min(self.limits.max_output, room), self.limits.thinking
         budget = (thinking or {}).get("budget_tokens")

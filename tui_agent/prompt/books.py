@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tui_agent.messages.tokens import Tokens
 from tui_agent.messages.wellformed import is_blank
 from tui_agent.prompt import injections, remembered
-from tui_agent.prompt.manifest import About, Item, Kind
+from tui_agent.prompt.manifest import About, Item
 
 if TYPE_CHECKING:
     from tui_agent.context.elisions import Elision
@@ -55,7 +55,7 @@ class LogBooks:
         Raises:
             ValueError: there is none.
         """
-        return _about(self._context.record(record).body, record)
+        return about(self._context.record(record).body, record)
 
     def layers(self) -> list[About]:
         """What each block of the system prompt is, in order; blank ones are not sent."""
@@ -81,8 +81,8 @@ class LogBooks:
     def left_out(self) -> Iterator[Item]:
         """What was elided or shortened, memories without room, and injections that were not appended."""
         for record, elisions, saved in self._context.elisions():
-            about = _about(self._context.record(record).body, record)
-            yield _missing(about, _reason(elisions), saved)
+            what = about(self._context.record(record).body, record)
+            yield _missing(what, _reason(elisions), saved)
         yield from self._memories_left()
         yield from self._unsent()
 
@@ -107,7 +107,8 @@ class LogBooks:
         )
 
 
-def _about(body: Mapping[str, Any], record: str) -> About:
+def about(body: Mapping[str, Any], record: str) -> About:
+    """What a message is, by the body of its record."""
     origin = body.get("origin")
     if body.get("role") == "assistant":
         return About("answer", "answer", str(body.get("model") or ""), record)
@@ -129,15 +130,14 @@ def _about(body: Mapping[str, Any], record: str) -> About:
     return About("note", str(origin), record=record)
 
 
-def _missing(about: About, reason: str, tokens: int) -> Item:
-    section: Kind | str = "system" if about.kind == "memory" else "messages"
+def _missing(what: About, reason: str, tokens: int) -> Item:
     return Item(
-        "system" if section == "system" else "messages",
-        about.kind,
-        about.name,
+        "system" if what.kind == "memory" else "messages",
+        what.kind,
+        what.name,
         Tokens(tokens, "estimated"),
-        source=about.source,
-        record=about.record,
+        source=what.source,
+        record=what.record,
         kept=False,
         reason=reason,
     )

@@ -1,0 +1,132 @@
+"""The ways out for a request that does not fit: what of it weighs too much, and what makes that less.
+
+Only what makes enough room by itself is named, by the same figures that say that the request does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import nlargest
+from typing import TYPE_CHECKING
+
+from tui_agent.compaction import picked
+from tui_agent.compaction.priority import CRITICAL
+from tui_agent.literal import one_line
+from tui_agent.messages.tokens import Estimator
+from tui_agent.prompt.assembler import larger_window
+from tui_agent.prompt.books import about
+from tui_agent.prompt.manifest import server_of
+
+if TYPE_CHECKING:
+    from tui_agent.context import Context
+
+_LARGEST = 3
+"""So many items are named at most."""
+_SUMMARY = 0.2
+"""What a summary weighs, as a part of what it stands for, and of the window."""
+_SHOWN_CHARACTERS = 60
+_FILES = ("workspace", "profile")
+"""Layers of the prompt that are files of a person's."""
+
+
+def ways_out(context: Context, total: int, most: int, *, counted: int | None = None) -> tuple[str, ...]:
+    """How a request of `total` tokens comes under `most`, in words with the command of each; the best first.
+
+    `counted` is what the endpoint counted of it, None where it did not tell. Reads the whole history: call it in a
+    thread.
+    """
+    excess = total - most
+    found = [
+        *_compact(context, excess, most),
+        *_elide(context, excess),
+        *_own_words(context, excess),
+        *_back(context, excess),
+        *_tools(context, excess),
+        *_files(context, excess),
+        larger_window(counted or total),
+    ]
+    return tuple(found)
+
+
+def _compact(context: Context, excess: int, most: int) -> Iterator[str]:
+    """A summary takes the place of all but the newest answer or words, what follows them, and what is pinned."""
+    goes = said = 0
+    for message in reversed(context.history):
+        if said < 2:
+            said += message.is_words or message.role == "assistant"
+            continue
+        marks = context.marks(message.id)
+        if not (marks.get("pinned") or marks.get("priority") == CRITICAL):
+            goes += context.tokens(message.id).count
+    if goes - min(_SUMMARY * goes, _SUMMARY * most) >= excess:
+        yield "compact (/compact)"
+
+
+def _elide(context: Context, excess: int) -> Iterator[str]:
+    """The largest items, as few as make enough room; not the newest words."""
+    newest = _newest_words(context)
+    weighed = ((picked.saves(context, message.id), message.id) for message in context.history)
+    largest = nlargest(_LARGEST, (pair for pair in weighed if pair[1] != newest))
+    freed, found = 0, []
+    for saved, name in largest:
+        if saved <= 0 or freed >= excess:
+            break
+        freed += saved
+        record = context.record(name)
+        what = one_line(about(record.body, name).name, _SHOWN_CHARACTERS)
+        found.append(f"record {record.line} ({what}, about {saved:,} tokens less) (/elide {record.line})")
+    if freed < excess:
+        return
+    if len(found) == 1:
+        yield f"elide the largest item, {found[0]}"
+    else:
+        yield from (f"elide, together with the others named here, {one}" for one in found)
+
+
+def _own_words(context: Context, excess: int) -> Iterator[str]:
+    """The newest words, if they alone are too much."""
+    newest = _newest_words(context)
+    if newest and (weight := context.tokens(newest).count) >= excess:
+        line = context.record(newest).line
+        yield f"put a shorter text in the place of your newest words, about {weight:,} tokens (/edit {line})"
+
+
+def _back(context: Context, excess: int) -> Iterator[str]:
+    """The newest turn behind which there is enough; the first is none, since going back there keeps nothing."""
+    messages = reversed(context.history)
+    freed = 0
+    turns = [point for point in context.checkpoints() if point.turn]
+    message = next(messages, None)
+    for turn in reversed(turns[1:]):
+        while message is not None and context.record(message.id).line > turn.line:
+            freed += context.tokens(message.id).count
+            message = next(messages, None)
+        if freed >= excess:
+            yield f"go back to checkpoint {turn.id}, before what is too much (/revert {turn.id})"
+            return
+
+
+def _newest_words(context: Context) -> str:
+    return next((message.id for message in reversed(context.history) if message.is_words), "")
+
+
+def _tools(context: Context, excess: int) -> Iterator[str]:
+    """Fewer tools, if those of servers are too much."""
+    estimator = Estimator(context.model, factor=context.factor)
+    served = [tool for tool in context.tools or () if server_of(str(tool.get("name", "")))]
+    weight = estimator.count(served) if served else 0
+    if weight >= excess:
+        yield (
+            f'offer fewer tools, those of MCP servers weigh about {weight:,} tokens: set tools.defer = "on" or '
+            "mcp.servers.NAME.enabled = false, then put it in force (/refresh)"
+        )
+
+
+def _files(context: Context, excess: int) -> Iterator[str]:
+    """Shorter files of instructions, if one is too much."""
+    estimator = Estimator(context.model, factor=context.factor)
+    for layer in context.system_layers:
+        weight = estimator.count(layer["text"])
+        if layer["layer"] in _FILES and weight >= excess:
+            source = one_line(str(layer["source"]), _SHOWN_CHARACTERS)
+            yield f"shorten {source}, which weighs about {weight:,} tokens, and put it in force (/refresh)"
