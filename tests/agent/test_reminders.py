@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.agent.test_compaction import SUMMARY, compacted, settings, talked
-from tests.support.engine import engine
+from tests.support.engine import Run, engine, scripted_settings
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
+from tui_agent.commands import CommandError
 from tui_agent.events import Notice, Reminded
 from tui_agent.memory.store import MemoryStore
 
@@ -246,3 +248,163 @@ async def test_an_answer_behind_a_summary_says_that_it_is_not_known_what_was_rea
         await run.say("go")
         (memory,) = store().list()
         assert memory.tainted and memory.outside
+
+
+# --- what else is told -------------------------------------------------------------------------------------------
+
+
+def whole(body: dict[str, Any]) -> str:
+    """Every text that the newest message of a request has."""
+    return "\n".join(str(block.get("text", "")) for block in body["messages"][-1]["content"])
+
+
+def ruled(run: Run, *rules: str) -> None:
+    """Settings with these rules are in force from now on."""
+    settings = run.session.settings
+    run.session.take_settings(replace(settings, prompt=replace(settings.prompt, rules=rules)))
+
+
+async def test_rules_of_settings_are_told_and_a_change_of_them_with_the_next_words(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        ruled(run, "Answer in German.")
+        await run.say("one")
+        await run.say("two")
+        assert "- Answer in German." in last_words(server.requests[0])[1]
+        assert last_words(server.requests[1]) == ["two"]
+        ruled(run, "Answer in French.")
+        await run.say("three")
+        ruled(run)
+        await run.say("four")
+        assert "- Answer in French." in whole(server.requests[2]) and "German" not in whole(
+            server.requests[2]
+        )
+        assert "do not hold any more" in whole(server.requests[3])
+        assert all(extends(*pair) for pair in pairwise(server.requests))
+        assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
+
+
+async def test_a_skill_is_listed_and_its_text_is_sent_with_the_words_that_call_it(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    file = tmp_path / ".claude/skills/release-notes/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: release-notes\ndescription: Write notes.\n---\nList the commits first.\n")
+    async with engine(tmp_path, server) as run:
+        await run.say("hello")
+        assert "- release-notes (.claude/skills/release-notes/SKILL.md): Write notes." in whole(
+            server.requests[0]
+        )
+        outcome = await run.session.perform("skill")
+        assert outcome.data["skills"][0]["name"] == "release-notes"
+        await run.session.perform("skill", "Release-Notes", "for", "1.2")
+        await run.session.until_idle()
+        words, told = last_words(server.requests[1])
+        assert words == "/skill release-notes for 1.2" and "List the commits first." in told
+        assert [one.short for one in run.all(Reminded)[-1].told] == ["skill release-notes (you called it)"]
+        await run.say("and the release notes of 1.1")
+        assert last_words(server.requests[2]) == ["and the release notes of 1.1"]
+        with pytest.raises(CommandError, match="there are: release-notes"):
+            await run.session.perform("skill", "other")
+        settings = run.session.settings
+        run.session.take_settings(replace(settings, prompt=replace(settings.prompt, skills=False)))
+        await run.say("go on")
+        assert "There are no skills any more" in whole(server.requests[3])
+        with pytest.raises(CommandError, match="skills are off"):
+            await run.session.perform("skill", "release-notes")
+
+
+async def test_a_file_that_changes_behind_the_model_is_told_and_our_own_writes_are_not(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    (tmp_path / "a.py").write_text("one")
+    (tmp_path / "b.py").write_text("one")
+    async with engine(tmp_path, server, allow=["write_file"]) as run:
+        reads = [("read_file", {"path": name}) for name in ("a.py", "b.py")]
+        server.script(Reply.tools(*reads), Reply.tools(("write_file", {"path": "b.py", "content": "two"})))
+        await run.say("read them")
+        await run.say("go on")
+        assert last_words(server.requests[-1]) == ["go on"]
+        (tmp_path / "a.py").write_text("two")
+        await run.say("and on")
+        assert "- a.py\n" in whole(server.requests[-1]) and "b.py" not in whole(server.requests[-1])
+        assert [one.short for one in run.all(Reminded)[-1].told] == ["1 file changed"]
+    (tmp_path / "b.py").write_text("three")
+    async with engine(tmp_path, server, resume="latest") as run:
+        await run.say("in another run")
+        assert "- a.py\n- b.py\n" in whole(server.requests[-1])
+        await run.say("go on")
+        assert last_words(server.requests[-1]) == ["go on"]
+        await run.session.perform("revert", str(run.session.timeline.turns()[-2].id))
+        await run.say("once more")
+        assert "- a.py\n- b.py\n" in whole(server.requests[-1])
+
+
+async def test_how_full_the_context_is_is_told_where_a_summary_comes_near(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    limits = scripted_settings(server, context_window=20_000, max_output_tokens=1_000)
+    async with engine(tmp_path, server, settings=limits) as run:
+        await run.say("hello")
+        trigger = run.session.shrinking.due[1]
+        await run.say("words " * (trigger // 2))
+        assert f"over 50 % of the {trigger:,} tokens" in whole(server.requests[-1])
+
+
+async def test_where_there_is_no_room_what_matters_less_is_left_out_and_said(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    limits = scripted_settings(server, context_window=8_000, max_output_tokens=1_000)
+    async with engine(tmp_path, server, settings=limits) as run:
+        await run.say("hello")
+        ruled(run, "Answer in German.")
+        store().add("user", "long", "so many words " * 60)
+        room = 8_000 - 1_024 - run.context.token_count_with_pending
+        await run.say("words " * (room - 150))
+        (told,) = [one for one in run.all(Reminded) if one.left]
+        assert [one.source for one in told.left] == ["memory", "budget"] and "no room" in told.left[0].why
+        assert [one.source for one in told.told] == ["rules"]
+
+
+async def test_what_is_told_is_an_event_behind_the_words_and_a_record_of_its_own(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        ruled(run, "Answer in German.")
+        store().add("user", "indent", "Uses tabs.")
+        await run.say("one")
+        kinds = [type(event).__name__ for event in run.heard]
+        assert kinds.index("TurnStarted") < kinds.index("Reminded") < kinds.index("StepStarted")
+        (reminded,) = run.all(Reminded)
+        (one,) = reminded.told
+        assert (one.source, one.short) == ("rules", "1 rule") and one.tokens > 5
+        message = run.context.message(one.record)
+        assert message is not None and message.text == one.text and message.origin == "injection"
+
+
+_WEATHER = """
+class Weather:
+    priority = 30
+    def generate(self, moment):
+        return f"It rains on {moment.context.path.name}."
+"""
+
+
+async def test_a_package_that_is_installed_tells_the_model_in_its_request(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    info = site / "rain-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "rain_of_tests.py").write_text(_WEATHER)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rain\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tui_agent.injections]\nrain = rain_of_tests:Weather\n")
+    monkeypatch.syspath_prepend(str(site))
+    (tmp_path / "w").mkdir()
+    async with engine(tmp_path / "w", server) as run:
+        await run.say("hello")
+        await run.say("again")
+        assert last_words(server.requests[0]) == ["hello", "It rains on context.jsonl."]
+        assert last_words(server.requests[1]) == ["again"]
+        assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))

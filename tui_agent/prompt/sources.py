@@ -34,8 +34,8 @@ _NO_RULES = reminder(
 
 _CHANGED = (
     "Files that you have read are different on disk by now, changed by the person or by a program. "
-    "What you know of these is out of date; read them again before you rely on it (this list takes the place of earlier "
-    "ones):"
+    "What you know of these is out of date; read them again before you rely on it. This list takes the place of any "
+    "before it:"
 )
 _BACK = reminder("The files that had changed on disk are again as you have read them.")
 
