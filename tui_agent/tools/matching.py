@@ -91,7 +91,7 @@ def _branches(
             continue
         tried = [list(_faults(value, branch, place, root, depth + 1)) for branch in branches]
         if all(tried):
-            yield min(tried, key=len)[0]
+            yield ", or ".join(dict.fromkeys(faults[0] for faults in tried[:_MOST_TOLD]))
 
 
 def _limits(

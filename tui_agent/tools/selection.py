@@ -36,6 +36,8 @@ _MOST_LOOKED_AT = 2_000
 """Messages in which tools used last are looked for."""
 _LINE = 110
 """Characters of a tool's line in a list."""
+_ALIKE = 0.75
+"""How much of a name must be as it was written to be meant perhaps."""
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -256,5 +258,5 @@ def _matching(tools: Any, query: str) -> list[Tool]:
 
 
 def _unknown(name: str, served: Mapping[str, Tool]) -> str:
-    near = difflib.get_close_matches(name, served, 3, 0.5)
+    near = difflib.get_close_matches(name, served, 3, _ALIKE)
     return f"there is no tool {one_line(name, 80)!r}" + (f"; did you mean {', '.join(near)}?" if near else "")
