@@ -6,6 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.support.longtalk import Weather
+from tui_agent import wiring
+from tui_agent.prompt.injections import Injections
+
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -28,4 +32,16 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("tui_agent.prompt.cache.clock", made.product)
+    return made
+
+
+@pytest.fixture
+def weather(monkeypatch: pytest.MonkeyPatch) -> Weather:
+    """A source of injections that sessions have beside their own."""
+    made = Weather()
+    monkeypatch.setattr(
+        wiring,
+        "Injections",
+        lambda context, sources, **options: Injections(context, [*sources, made], **options),
+    )
     return made

@@ -6,27 +6,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.agent.conftest import Clock
 from tests.support import validity
 from tests.support.engine import Run, engine
 from tests.support.longtalk import LongTalk, Weather, prepare
 from tests.support.server import ScriptedServer
-from tui_agent import wiring
 from tui_agent.events import Notice, UsageReported
-from tui_agent.prompt.injections import Injections
-
-
-@pytest.fixture
-def weather(monkeypatch: pytest.MonkeyPatch) -> Weather:
-    made = Weather()
-    monkeypatch.setattr(
-        wiring,
-        "Injections",
-        lambda context, sources, **options: Injections(context, [*sources, made], **options),
-    )
-    return made
 
 
 async def test_sixty_turns_are_valid_extend_each_other_and_are_read_from_the_cache(
