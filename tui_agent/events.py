@@ -105,7 +105,7 @@ class StateChanged(Event, frozen=True):
 class TurnStarted(Event, frozen=True):
     """A prompt is being worked on. `checkpoint` is the uid of the turn's checkpoint, `number` its id.
 
-    Where nobody spoke `prompt` is empty, and `goal` is what is worked on.
+    Where nobody spoke `prompt` is empty, and `goal` is what the model was told of the goal to work on.
     """
 
     checkpoint: str

@@ -123,28 +123,25 @@ class Driver:
         state = self._goal.now
         return state is not None and state.status == "active"
 
-    async def goes_on(self) -> bool:
-        """True if a turn of the goal is to begin; one that is out of budget is paused instead."""
+    async def next(self) -> State | None:
+        """The goal, if a turn of it is to begin; one that is out of budget is paused instead."""
         state = self._goal.now
         if not self.due or state is None:
-            return False
+            return None
         if spent := state.exhausted():
             await self.pause(f"out of budget: {spent}")
-            return False
+            return None
         if self._idle >= IDLE_TURNS:
             await self.pause(f"no tool was called in {IDLE_TURNS} turns")
-            return False
-        return True
+            return None
+        return state
 
-    async def begin(self) -> None:
-        """Put into the log what begins a turn of the goal, which counts from now on.
+    async def begin(self, state: State) -> str:
+        """Put into the log what begins a turn of the goal, which counts from now on; returns that.
 
         Raises:
             ContextError: it could not be written.
         """
-        state = self._goal.now
-        if state is None:
-            return
         state = replace(state, spent=replace(state.spent, turns=state.spent.turns + 1))
         text = briefing.opening(state)
         await self._context.append_message(
@@ -154,6 +151,7 @@ class Driver:
         )
         self._since, self._tokens = self.clock(), 0
         await self._note(turns=1)
+        return text
 
     async def may_ask(self) -> bool:
         """False if a budget is spent, so that the turn of the goal that runs sends no further request.

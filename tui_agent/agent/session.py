@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent.agent import pictures
@@ -445,8 +446,8 @@ class Session(Showing):
                 await self._ask_again()
             elif (prompt := self._queue.first()) is not None:
                 await self._run_turn(prompt)
-            elif await self.driver.goes_on():
-                await self._pursue()
+            elif (state := await self.driver.next()) is not None:
+                await self._pursue(state)
             else:
                 return self.shrinking.waits or self.driver.due
         finally:
@@ -471,9 +472,8 @@ class Session(Showing):
         if reason != "failed":
             await self.shrinking.relieve(ended=True)
 
-    async def _pursue(self) -> None:
-        state = self.goal.now
-        reason = await self._turn.pursue(state.text if state is not None else "", self.driver.begin)
+    async def _pursue(self, state: State) -> None:
+        reason = await self._turn.pursue(state.text, partial(self.driver.begin, state))
         if reason != "failed":
             await self.shrinking.relieve(ended=True)
 

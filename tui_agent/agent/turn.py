@@ -84,6 +84,8 @@ class Turn:
         self._may_ask = may_ask
         self._spoken = True
         """A person has spoken in the turn that runs: it is theirs, and no budget cuts it short."""
+        self._goal = ""
+        """What began the newest turn in which nobody spoke."""
         self._step = 0
         self._unwritten = False
         self._reminded: Reminded | None = None
@@ -98,13 +100,16 @@ class Turn:
         self.said, self._spoken = False, True
         return await self._run(words, images, self._open)
 
-    async def pursue(self, goal: str, begin: Callable[[], Awaitable[None]]) -> str:
-        """Work on a goal with nothing said: `begin` puts into the log what begins the turn. Returns as `run` does."""
+    async def pursue(self, goal: str, begin: Callable[[], Awaitable[str]]) -> str:
+        """Work on a goal with nothing said: `begin` puts into the log what begins the turn, and gives it back. Returns
+        as `run` does.
+        """
         self.said, self._spoken = True, False
+        self._goal = ""
 
         async def open_turn(words: str, images: Sequence[Block]) -> None:
             await self._context.checkpoint(turn=True)
-            await begin()
+            self._goal = await begin()
             self._reminded = await self._remind("")
 
         return await self._run("", (), open_turn, about=goal)
@@ -132,7 +137,7 @@ class Turn:
                 self._unwritten = False
                 self._emit(LogRecovered())
             turn = next(point for point in reversed(self._context.checkpoints()) if point.turn)
-            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images), about))
+            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images), self._goal if about else ""))
             self._tell_reminded()
             reason = await self._steps()
         except asyncio.CancelledError:

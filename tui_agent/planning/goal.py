@@ -89,8 +89,11 @@ class State(Struct, frozen=True):
             return f"{minutes:,.1f} of {amount(budget.minutes)} minutes are spent"
         return ""
 
-    def figures(self) -> tuple[str, ...]:
-        """What was spent, of what it may take where that is limited, in words; what was not touched is left out."""
+    def figures(self, *, limited: bool = False) -> tuple[str, ...]:
+        """What was spent, of what it may take where that is limited, in words; nothing of what is still 0.
+
+        `limited` leaves out tokens and minutes that have no limit.
+        """
         spent, budget = self.spent, self.budget
         return tuple(
             _of(taken, most, kind)
@@ -99,7 +102,7 @@ class State(Struct, frozen=True):
                 (f"{spent.tokens:,}", budget.tokens, "tokens"),
                 (f"{spent.seconds / 60:,.1f}", budget.minutes, "minutes"),
             )
-            if most is not None or spent.turns
+            if most is not None or (taken.strip("0.") and (kind == "turns" or not limited))
         )
 
     def lines(self) -> list[str]:

@@ -192,6 +192,13 @@ ACTIONS: tuple[Action, ...] = (
         keys=("shift+tab",),
     ),
     Action(
+        "goal",
+        "goal",
+        "pause the work on the goal, or go on with it; without one: /goal TEXT",
+        "Chat",
+        letter="d",
+    ),
+    Action(
         "select",
         "select",
         "in the chat (Tab goes there, Esc leaves): select rows or characters (ctrl: words, all), as a drag does",

@@ -47,6 +47,11 @@ def checkpoint_widths(points: Sequence[Checkpoint]) -> tuple[int, int]:
     return max(4, len(str(newest.id))), max(8, len(tokens(newest.tokens or None)))
 
 
+def said_at(words: str) -> str:
+    """What was said where a turn began; in a turn of the goal nobody spoke."""
+    return words or "(a turn of the goal)"
+
+
 def size(count: int) -> str:
     """Bytes, in the unit that leaves up to four digits: `812 B`, `2.1 KB`, `18 MB`."""
     if count < 1000:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui_agent.llm.demo import phrases, plans, recall, recap, talk
+from tui_agent.llm.demo import goals, phrases, plans, recall, recap, talk
 from tui_agent.llm.demo.tasks import Call, Done, Fault, Task
 from tui_agent.llm.demo.words import code
 from tui_agent.messages.blocks import result_text
@@ -47,6 +47,8 @@ def plan(
     """
     if recap.wanted(messages):
         return Answer(text=recap.recap(messages))
+    if (start := goals.begun(messages)) is not None:
+        return _drive([goals.task(messages[start])], _done(messages[start + 1 :]), tools)
     turn = _turn(messages)
     if recall.wanted(turn.words):
         return Answer(text=recall.answer(system, messages))
@@ -101,9 +103,14 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> _Turn:
     start = next((at for at in range(len(messages) - 1, -1, -1) if talk.words_of(messages[at])), None)
     if start is None:
         return _Turn()
-    turn = _Turn(words=talk.words_of(messages[start]), before=messages[:start])
+    return _Turn(talk.words_of(messages[start]), messages[:start], _done(messages[start + 1 :]))
+
+
+def _done(messages: Sequence[Mapping[str, Any]]) -> list[Done]:
+    """The calls in messages that have their results."""
+    done: list[Done] = []
     called: dict[str, Call] = {}
-    for message in messages[start + 1 :]:
+    for message in messages:
         for block in talk.blocks(message):
             if block.get("type") == "tool_use":
                 arguments = block.get("input")
@@ -112,5 +119,5 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> _Turn:
                 )
             elif block.get("type") == "tool_result":
                 call = called.get(str(block.get("tool_use_id")), Call("", {}))
-                turn.done.append(Done(call, result_text(block), bool(block.get("is_error"))))
-    return turn
+                done.append(Done(call, result_text(block), bool(block.get("is_error"))))
+    return done

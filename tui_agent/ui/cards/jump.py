@@ -122,7 +122,7 @@ class Jump(Vertical):
 
     def _cells(self, index: int) -> Sequence[Cell]:
         point = self._points[index]
-        said = Content(literal.one_line(point.words, 400) if point.turn else "a step of the turn")
+        said = Content(literal.one_line(words.said_at(point.words), 400) if point.turn else "a step of the turn")
         alike = self._alike[point.words] if point.turn else ()
         if len(alike) > 1:
             which = f"{len(alike) - alike.index(point.id)} of {len(alike)} "
@@ -130,7 +130,7 @@ class Jump(Vertical):
         return (f"{point.id}", words.clock(point.at), words.tokens(point.tokens or None), said)
 
     def _text(self, index: int) -> str:
-        return f"{self._points[index].id} {self._points[index].words}"
+        return f"{self._points[index].id} {words.said_at(self._points[index].words)}"
 
     def on_rows_moved(self, event: Rows.Moved) -> None:
         event.stop()

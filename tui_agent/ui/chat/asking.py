@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _PALETTE: tuple[bindings.Group, ...] = ("Going back", "Places", "Cards", "Chat", "Writing", "Program")
 """The order of the palette's groups, before anything is typed."""
+_MODE_TOLD = 3.0
+"""Seconds for which it is told what a mode means."""
 
 
 class Asking(Floor):
@@ -46,7 +48,7 @@ class Asking(Floor):
             "compact": partial(self.perform, "compact"),
             "undo": partial(self.perform, "undo"),
             "redo": partial(self.perform, "redo"),
-            "mode": partial(self.perform, "mode", "next"),
+            "mode": self._next_mode,
         }
 
     async def opened(self, what: str) -> bool:
@@ -97,7 +99,9 @@ class Asking(Floor):
         if action is not None and not rest.strip():
             self.act(action)
         else:
-            self.work(self.perform(name, *rest.split()), "perform")
+            # of a goal the lines stay as they were written
+            words = (rest,) if name == "goal" else rest.split()
+            self.work(self.perform(name, *words), "perform")
         return True
 
     async def _slash_later(self, text: str, name: str) -> None:
@@ -115,6 +119,17 @@ class Asking(Floor):
         else:
             self.performed(outcome.text)
         self.show_keys()
+
+    async def _next_mode(self) -> None:
+        """Go to the next mode. The status line shows it; what it means is told for a while, not in the chat."""
+        if not await self.opened("/mode") or self.session is None:
+            return
+        try:
+            outcome = await self.session.perform("mode", "next")
+        except CommandError as error:
+            self.performed(str(error), "error")
+        else:
+            self.notify(outcome.text, markup=False, timeout=_MODE_TOLD)
 
     def performed(self, text: str, level: Level = "info") -> None:
         """A command was carried out, or could not be: say what it did, or why not."""

@@ -35,7 +35,7 @@ from tui_agent.ui.bindings import LEADER
 from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.keyed import Keyed
-from tui_agent.ui.chat.todo import Todo
+from tui_agent.ui.chat.todo import GoalLine, Todo
 from tui_agent.ui.chat.writing import Writing
 from tui_agent.ui.still import Across, Covered, Text
 from tui_agent.ui.terminal import on_another_machine
@@ -84,6 +84,7 @@ class ChatScreen(Writing, Keyed):
         self.dock = Dock(id="dock")
         self.dock.leave = self._leave_card
         self.todo = Todo(id="todo")
+        self.goal_line = GoalLine(id="goal")
         self.key_line = footer.KeyLine(id="keys")
         self._workspace = workspace
         self.guide: Tour | None = None
@@ -98,6 +99,7 @@ class ChatScreen(Writing, Keyed):
         self.acts |= {
             "card": lambda: self.expect(self._next_card(), "act-card"),
             "editor": self._edit_somewhere,
+            "goal": self._turn_goal,
             "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
             "todo": self._toggle_todo,
             "tour": self._end_tour,
@@ -112,6 +114,7 @@ class ChatScreen(Writing, Keyed):
                 yield Text(id="below", markup=False)
             yield self.dock
             yield self.todo
+            yield self.goal_line
             yield self.queue_line
             yield self.completion
             with Across(id="prompt"):
@@ -327,10 +330,19 @@ class ChatScreen(Writing, Keyed):
         if (session := self.session) is None:
             return
         plan, goal = session.plans.now, session.goal.now
-        worked_on = f"{goal.text} ({goal.status})" if goal is not None else ""
-        self.todo.tell(session.todo.items(), plan=plan.title if plan is not None else "", goal=worked_on)
+        self.todo.tell(session.todo.items(), plan=plan.title if plan is not None else "", goal=goal)
+        self.goal_line.show(goal)
         self.status.tell(mode=session.plans.mode.now)
         self._fit()
+
+    def _turn_goal(self) -> None:
+        """Pause the work on the goal, or go on with it; where there is none, begin to write one."""
+        goal = self.session.goal.now if self.session is not None else None
+        if goal is None or goal.status == "complete":
+            self.set_focus(self.composer)
+            self.composer.add("/goal ")
+        else:
+            self.work(self.perform("goal", "pause" if goal.status == "active" else "resume"), "perform")
 
     def _toggle_todo(self) -> None:
         self.todo.display = not self.todo.display
@@ -386,6 +398,8 @@ class ChatScreen(Writing, Keyed):
     def on_click(self, event: events.Click) -> None:
         if event.widget is not None and event.widget.id == "below":
             self.action_scroll_chat("edge", 1)
+        elif event.widget is self.goal_line:
+            self.act("todo")
 
     def on_descendant_focus(self) -> None:
         if self.leading:
@@ -500,7 +514,11 @@ class ChatScreen(Writing, Keyed):
     def _fit(self) -> None:
         rows = layout.share(
             self.app.size.height,
-            fixed=2 + int(self.queue_line.display) + int(self.find_bar is not None) + self._guide_rows,
+            fixed=2
+            + int(self.queue_line.display)
+            + int(self.goal_line.display)
+            + int(self.find_bar is not None)
+            + self._guide_rows,
             card=self.dock.card is not None,
             answering=self.dock.has_keys,
             completing=self.completion.wanted_rows,

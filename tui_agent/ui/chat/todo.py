@@ -1,6 +1,7 @@
 """The todo panel: the model's list above the composer, as many rows of it as there is room for.
 
-The steps of an accepted plan are a part of that list, and its title stands above it. A goal stands in a row of its own.
+The steps of an accepted plan are a part of that list, and its title stands above it. A goal stands over both, with its
+milestones.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from tui_agent import literal
 
 if TYPE_CHECKING:
     from textual.app import RenderResult
+
+    from tui_agent.ui.chat.goal import Goal
 
 MOST_ROWS = 8
 _SIGNS = {"pending": "[ ]", "active": "[>]", "done": "[x]"}
@@ -35,15 +38,29 @@ class Item(Protocol):
     def step(self) -> int: ...
 
 
-def rows(items: Sequence[Item], width: int, height: int, *, plan: str = "", goal: str = "") -> list[Content]:
+def rows(
+    items: Sequence[Item], width: int, height: int, *, plan: str = "", goal: Goal | None = None
+) -> list[Content]:
     """The list in at most `height` rows: a line that counts, then the items around the first one that is not done.
 
-    `plan` is the title of the accepted plan, `goal` what is worked on; where there is one row for all, it is the list.
+    `plan` is the title of the accepted plan. What is worked on over many turns stands above, and gives its milestones
+    to the list where rows are scarce; where there is one row for all, it is the list.
     """
-    made = _rows(items, height - int(bool(goal) and height > 1), plan)
-    if goal and height > 1:
-        made.insert(0, Content.assemble((" goal", "bold"), "  ", literal.one_line(goal, _LONGEST)))
+    above = _goal_rows(goal, items, height)
+    made = (
+        above if goal is not None and above and not items else above + _rows(items, height - len(above), plan)
+    )
     return [row.truncate(max(1, width), ellipsis=True) for row in made]
+
+
+def _goal_rows(goal: Goal | None, items: Sequence[Item], height: int) -> list[Content]:
+    if goal is None or (height < 2 and items):
+        return []
+    from tui_agent.ui.chat import goal as section  # not needed before there is one
+
+    made = section.rows(goal)
+    needed = 1 + len(items) if items else 0
+    return made[: max(1, height - needed)]
 
 
 def _rows(items: Sequence[Item], height: int, plan: str) -> list[Content]:
@@ -75,15 +92,19 @@ class Todo(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._items: Sequence[Item] = ()
-        self._plan = self._goal = ""
+        self._plan = ""
+        self._goal: Goal | None = None
         self.display = False
 
     @property
     def wanted_rows(self) -> int:
         """Rows it would fill; 0 while it is not shown."""
-        return min(MOST_ROWS, 1 + len(self._items) + bool(self._goal)) if self.display else 0
+        goal = self._goal
+        over = 1 + len(goal.milestones) if goal is not None else 0
+        own = 1 + len(self._items) if self._items or not over else 0
+        return min(MOST_ROWS, own + over) if self.display else 0
 
-    def tell(self, items: Sequence[Item], *, plan: str = "", goal: str = "") -> None:
+    def tell(self, items: Sequence[Item], *, plan: str = "", goal: Goal | None = None) -> None:
         """The list is this now, under a plan of that title, for that goal."""
         self._items, self._plan, self._goal = tuple(items), plan, goal
         self.refresh()
@@ -92,3 +113,25 @@ class Todo(Widget):
         return Content("\n").join(
             rows(self._items, self.size.width, self.size.height, plan=self._plan, goal=self._goal)
         )
+
+
+class GoalLine(Widget):
+    """The row above the composer that says how the goal stands, shown while there is one that is not reached."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._goal: Goal | None = None
+        self.display = False
+
+    def show(self, goal: Goal | None) -> None:
+        """The goal is this now."""
+        self._goal = goal if goal is not None and goal.status != "complete" else None
+        self.display = self._goal is not None
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        if self._goal is None:
+            return Content("")
+        from tui_agent.ui.chat import goal as section  # not needed before there is one
+
+        return section.line(self._goal, self.size.width)

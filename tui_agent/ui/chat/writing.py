@@ -196,7 +196,7 @@ class Writing(Ladders):
                 turns = (
                     point for point in reversed(context.checkpoints()) if str(point.id).startswith(typed)
                 )
-                found = [(str(turn.id), turn.words) for turn in islice(turns, _MOST_VALUES) if turn.turn]
+                found = [(str(turn.id), figures.said_at(turn.words)) for turn in islice(turns, _MOST_VALUES) if turn.turn]
             case "BACKUP":
                 kept = [backup for backup in context.backups() if backup.name.startswith(typed)]
                 found = [

@@ -168,14 +168,14 @@ class Checkpoints(Tab):
 
     def _text(self, index: int) -> str:
         point = self._points[self._shown[index]]
-        return f"{point.id} {point.words if point.turn else self._step_words(point)}"
+        return f"{point.id} {words.said_at(point.words) if point.turn else self._step_words(point)}"
 
     def cells(self, index: int) -> Sequence[Cell]:
         place = self._shown[index]
         point = self._points[place]
         sign = " "
         if point.turn:
-            said = Content(literal.one_line(point.words, FIRST_WORDS))
+            said = Content(literal.one_line(words.said_at(point.words), FIRST_WORDS))
             if self._has_steps(place):
                 sign = UNICODE.opened if self._all or place in self._unfolded else UNICODE.closed
         else:

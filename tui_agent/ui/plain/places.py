@@ -17,6 +17,7 @@ from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError
 from tui_agent.ui import words
 from tui_agent.ui.plain import reading
+from tui_agent.ui.plain.requests import request
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
@@ -132,7 +133,7 @@ async def copy(talk: Talk) -> Said:
 async def checkpoints(talk: Talk) -> Said:
     """List the turns that /revert goes back to"""
     points = [point for point in talk.session.context.checkpoints() if point.turn]
-    rows = [f"{point.id}: {words.clock(point.at)} {_first(point.words)}" for point in points]
+    rows = [f"{point.id}: {words.clock(point.at)} {_first(words.said_at(point.words))}" for point in points]
     return ["/revert NUMBER goes back to before it", *rows] if rows else ["there is no checkpoint yet"]
 
 
@@ -193,6 +194,7 @@ COMMANDS: Mapping[str, Command] = {
     "help": help_, "keys": help_, "quit": quit_, "history": history, "output": output, "again": again,
     "copy": copy, "checkpoints": checkpoints, "backups": backups, "sessions": sessions, "resume": resume,
     "new": new, "find": find, "queue": queue, "settings": settings, "connect": connect, "inspect": inspect,
+    "request": request,
 }  # fmt: skip
 """By name, without the slash. The session's own commands come besides."""
 
@@ -200,6 +202,7 @@ _ARGUMENT = {
     "find": "TEXT",
     "output": "[LINE]",
     "queue": "[NUMBER]",
+    "request": "[N]",
     "history": "[N]",
     "sessions": "[all]",
     "resume": "ID",

@@ -33,6 +33,9 @@ _OWN_LINES = 40
 OUTPUT_CHARACTERS = 64_000
 """The end of a running call's output that is kept for the screen, up to twice that; its result brings the rest."""
 
+GOAL = "goal"
+"""The label of what begins a turn in which nobody spoke."""
+
 _STOPPED: Mapping[str, str] = {
     "max_tokens": "The answer reached the output limit and stops here.",
     "refusal": "The model refused to answer.",
@@ -258,6 +261,12 @@ def main_argument(arguments: Mapping[str, Any]) -> str:
         if isinstance(value := arguments.get(name), str) and value:
             return value
     return next((value for value in arguments.values() if isinstance(value, str) and value), "")
+
+
+def unwrapped(text: str) -> str:
+    """A reminder without the tags around it."""
+    begin, end = "<system-reminder>", "</system-reminder>"
+    return text.removeprefix(begin).removesuffix(end).strip()
 
 
 def plain(blocks: Sequence[Any]) -> str:

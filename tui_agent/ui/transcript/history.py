@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tui_agent.events import OWN_COMMAND
 from tui_agent.messages.blocks import result_text
 from tui_agent.ui.transcript.entries import (
+    GOAL,
     Answer,
     Aside,
     Entry,
@@ -23,6 +24,7 @@ from tui_agent.ui.transcript.entries import (
     main_argument,
     plain,
     stopped,
+    unwrapped,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +72,11 @@ class _Turns:
         if previous is not None and previous.at and previous.at > self._time(place):
             return None
         return found if words.startswith(_squeezed(found.words or "")) else None
+
+    def begun_by(self, message: Message, previous: Message | None) -> Checkpoint | None:
+        """The checkpoint of a turn in which nobody spoke, if it was made right before this reminder."""
+        found = self.before(message, previous) if message.at else None
+        return found if found is not None and not found.words else None
 
     def _time(self, place: int) -> str:
         time = self._times.get(place)
@@ -203,6 +210,9 @@ class History:
             yield _own_command(message)
         elif message.origin == "summary" and self._summary is not None:
             yield self._summary(message)
+        elif message.origin == "injection" and (turn := self._turns.begun_by(message, previous)) is not None:
+            yield Mark(turn.id, str(turn.at or ""))
+            yield Aside(GOAL, unwrapped(message.text))
         elif message.origin is not None:
             yield Aside(ORIGINS.get(message.origin, message.origin), plain(message.content))
         else:

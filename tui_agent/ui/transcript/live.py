@@ -14,6 +14,7 @@ from tui_agent import events
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.transcript.entries import (
+    GOAL,
     Answer,
     Aside,
     Entry,
@@ -27,6 +28,7 @@ from tui_agent.ui.transcript.entries import (
     is_short,
     main_argument,
     plain,
+    unwrapped,
 )
 from tui_agent.ui.transcript.said import plain_text
 
@@ -130,11 +132,14 @@ class Live:
                 self._asked(question)
             case events.Answered(question, answer):
                 self._answered(question, answer)
-            case events.TurnStarted(_, number, prompt, images):
+            case events.TurnStarted(_, number, prompt, images, goal):
                 self._close_reply()
                 self._trouble.clear()
                 self._shown.put(Mark(number, datetime.now().astimezone().isoformat()))
-                self._shown.put(Words(plain([*images, text_block(prompt)]), record=self._said))
+                if goal:
+                    self._shown.put(Aside(GOAL, unwrapped(goal), record=self._said))
+                else:
+                    self._shown.put(Words(plain([*images, text_block(prompt)]), record=self._said))
             case events.StepStarted():
                 self._close_reply()
             case events.TurnEnded():
