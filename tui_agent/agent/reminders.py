@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tui_agent.agent.building import total_of
+from tui_agent.agent.building import limits_of, total_of
 from tui_agent.events import LeftOut, Reminded, Reminder
-from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
 from tui_agent.prompt.injections import Collected, Injections, Moment
 
 if TYPE_CHECKING:
@@ -38,6 +37,6 @@ class Reminders:
 
 def moment(session: Session, words: str) -> Moment:
     """The moment of a session as its log stands now."""
-    window, total = session.window, total_of(session.context)
-    room = max(0, window - MIN_OUTPUT_TOKENS - total.count) if window > 0 else None
-    return Moment(session.context, words, total, window, session.shrinking.due[1], room)
+    limits, total = limits_of(session.provider, session.thinking), total_of(session.context)
+    room = max(0, limits.budget - total.count) if limits.window > 0 else None
+    return Moment(session.context, words, total, limits.window, session.shrinking.due[1], room)
