@@ -196,7 +196,8 @@ class Writing(Ladders):
                 turns = (
                     point for point in reversed(context.checkpoints()) if str(point.id).startswith(typed)
                 )
-                found = [(str(turn.id), figures.said_at(turn.words)) for turn in islice(turns, _MOST_VALUES) if turn.turn]
+                newest = (turn for turn in islice(turns, _MOST_VALUES) if turn.turn)
+                found = [(str(turn.id), figures.said_at(turn.words)) for turn in newest]
             case "BACKUP":
                 kept = [backup for backup in context.backups() if backup.name.startswith(typed)]
                 found = [
