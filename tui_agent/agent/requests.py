@@ -14,7 +14,11 @@ from msgspec.structs import replace
 
 from tui_agent.agent.building import assemble
 from tui_agent.agent.past import request_of
+from tui_agent.commands import CommandError
+from tui_agent.context import ContextError
 from tui_agent.context.sent import LOG, Sent, SentRequests
+from tui_agent.llm.provider import ProviderError
+from tui_agent.prompt.assembler import DoesNotFit
 from tui_agent.prompt.difference import Difference, difference
 
 if TYPE_CHECKING:
@@ -27,6 +31,14 @@ if TYPE_CHECKING:
 
 Upcoming = Callable[[], Awaitable[tuple["Request", "Manifest"]]]
 """Gives the request that the next prompt would send; may raise DoesNotFit and ProviderError."""
+
+
+class NotBuilt(CommandError):
+    """There is no such request, or it cannot be built or counted; says why. `ways` are the ways out, in words."""
+
+    def __init__(self, error: Exception | str) -> None:
+        super().__init__(str(error))
+        self.ways: tuple[str, ...] = tuple(getattr(error, "ways", ()))
 
 
 class Built(Struct, frozen=True):
@@ -97,9 +109,12 @@ class Requests:
         """One that was sent; its line is read from the disk.
 
         Raises:
-            NoSuchBackup: the file that tells of it is no longer kept.
+            NotBuilt: the file that tells of it is no longer kept.
         """
-        return self._sent[place]
+        try:
+            return self._sent[place]
+        except ContextError as error:
+            raise NotBuilt(error) from error
 
     @property
     def has_next(self) -> bool:
@@ -115,42 +130,48 @@ class Requests:
         """Take note of what was sent since; how many there are now.
 
         Raises:
-            OSError: a file cannot be read.
+            NotBuilt: a file cannot be read.
         """
-        return await asyncio.to_thread(self._sent.follow)
+        try:
+            return await asyncio.to_thread(self._sent.follow)
+        except OSError as error:
+            raise NotBuilt(error) from error
 
     async def next(self) -> Built:
         """What the next prompt would send, the person's words aside.
 
         Raises:
-            DoesNotFit: there is no room for it.
-            ProviderError: the model's limits are not known, and cannot be asked.
-            LookupError: nothing can be sent from here.
+            NotBuilt: there is no room for it, its model is not known, or nothing can be sent from here.
         """
-        if self._upcoming is None:
-            raise LookupError("nothing is sent from here: it is only looked at")
-        request, manifest = await self._upcoming()
-        return await asyncio.to_thread(_built, None, request, manifest, self._context)
+        return await self.build(None)
 
     async def build(self, place: int | None) -> Built:
         """The request at a place again, word for word as it was sent; None: the next one.
 
         Raises:
-            NoSuchBackup: the file that tells of it is no longer kept.
-            (and as `next`)
+            NotBuilt: the file that tells of it is no longer kept; and as `next`.
         """
-        async with self._building:
-            if place is None:
-                return await self.next()
-            sent = await asyncio.to_thread(self._sent.__getitem__, place)
-            log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
-            return await asyncio.to_thread(self._again, sent, log)
+        try:
+            async with self._building:
+                if place is None:
+                    return await self._next()
+                sent = await asyncio.to_thread(self._sent.__getitem__, place)
+                log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
+                return await asyncio.to_thread(self._again, sent, log)
+        except (ContextError, DoesNotFit, ProviderError, OSError) as error:
+            raise NotBuilt(error) from error
+
+    async def _next(self) -> Built:
+        if self._upcoming is None:
+            raise NotBuilt("nothing is sent from here: the log is only looked at")
+        request, manifest = await self._upcoming()
+        return await asyncio.to_thread(_built, None, request, manifest, self._context)
 
     async def diff(self, before: int | None, after: int | None) -> Difference:
         """What differs between two requests, with what took out of the later one what is gone.
 
         Raises:
-            (as `build`)
+            NotBuilt: as `build`.
         """
         first, second = await self.build(before), await self.build(after)
         return await asyncio.to_thread(self.between, first, second)
@@ -163,12 +184,14 @@ class Requests:
         """The endpoint's own count of a request's input tokens.
 
         Raises:
-            ProviderError: it cannot be reached, refuses, or has no such count.
-            LookupError: there is no endpoint to ask.
+            NotBuilt: there is none to ask, it cannot be reached, refuses, or has no such count.
         """
         if self._count is None:
-            raise LookupError("there is no endpoint to ask: the log is only looked at")
-        return await self._count(request)
+            raise NotBuilt("there is no endpoint to ask: the log is only looked at")
+        try:
+            return await self._count(request)
+        except ProviderError as error:
+            raise NotBuilt(error) from error
 
     def _again(self, sent: Sent, log: Shown) -> Built:
         request, manifest = request_of(log, log.record_at(sent.offset), window=self._window())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from tui_agent.agent.requests import Built, Requests
+from tui_agent.agent.requests import Built, NotBuilt, Requests
 from tui_agent.cli.describe import repairs_of, words_of
 from tui_agent.cli.failures import Failed, Usage
 from tui_agent.cli.report import Column, complain, facts, say, say_json, table, tokens, when
@@ -39,7 +39,6 @@ async def request(options: argparse.Namespace, context: Context, workspace: Path
     Raises:
         Failed: there is no such request, or it cannot be built.
     """
-    from tui_agent.prompt.assembler import DoesNotFit
     from tui_agent.wiring import OpenError, preview_request
 
     place = SessionFolder(context.path.parent).meta.workspace
@@ -61,7 +60,7 @@ async def request(options: argparse.Namespace, context: Context, workspace: Path
             places = [await _place(requests, name) for name in options.diff]
             return _difference(options, await requests.diff(*places))
         return _one(options, await requests.build(await _place(requests, options.number or NEXT)), context)
-    except (DoesNotFit, OpenError) as error:
+    except (NotBuilt, OpenError) as error:
         raise Failed(str(error)) from error
 
 
