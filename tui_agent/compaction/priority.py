@@ -22,7 +22,7 @@ CRITICAL = 100
 TRIVIAL = 0
 """What has this priority expires."""
 
-_GUIDING = frozenset({"goal", "plan"})
+GUIDING = frozenset({"goal", "plan"})
 """Sources of injections that tell the model what it is after."""
 _CONFIRMATION_CHARACTERS = 500
 """A longer result of a write says more than that it succeeded."""
@@ -73,7 +73,7 @@ class Priorities:
             return self._of_results(body, results)
         if origin is None:
             return table.words
-        guides = origin == "injection" and not _GUIDING.isdisjoint(sources_of(body))
+        guides = origin == "injection" and not GUIDING.isdisjoint(sources_of(body))
         return table.goal if guides else table.normal
 
     def _of_results(self, body: Mapping[str, Any], results: list[Block]) -> int:

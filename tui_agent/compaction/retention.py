@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from tui_agent.compaction.handover import summary_of
+from tui_agent.compaction.priority import GUIDING, sources_of
 from tui_agent.context.encoding import encode
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text
@@ -29,9 +30,9 @@ NEWEST = 2
 BUDGET = 20_000
 """Tokens that a person's last requests may have together; the newest request stays in any case."""
 
-Reason = Literal["newest", "request", "pinned", "fixed", "exchange", "before"]
-"""Why a message stays. `fixed`: marked as not compressible; `exchange`: it belongs to a call or result that stays;
-`before`: it was kept when the work began."""
+Reason = Literal["newest", "request", "pinned", "fixed", "guide", "exchange", "before"]
+"""Why a message stays. `fixed`: marked as not compressible; `guide`: it tells of the goal or the plan in force;
+`exchange`: it belongs to a call or result that stays; `before`: it was kept when the work began."""
 
 _NO_SUBSTANCE = frozenset({"summary", "injection", "checkpoint", "repair"})
 """Origins of messages that alone are not worth a summary: they are summed up already, or told again."""
@@ -71,6 +72,7 @@ class Retained(Struct, frozen=True):
             _several(count("newest"), "newest message", "newest messages"),
             _several(count("pinned"), "pinned", "pinned"),
             _several(count("fixed"), "marked to stay", "marked to stay"),
+            _several(count("guide"), "reminder of goal or plan", "reminders of goal and plan"),
             _several(
                 len(self.cut), "long result cut to its head and tail", "long results cut to head and tail"
             ),
@@ -92,7 +94,8 @@ def retain(
     """Choose what stays of a context's history. Reads and weighs much of it: call it in a thread.
 
     The newest messages of a person and the model with what follows them, the last requests, what is pinned or marked
-    as not compressible, the open exchange; and with a call or a result the whole of its exchange. With `newest` of
+    as not compressible, what was told last of the goal and the plan in force, the open exchange; and with a call or a
+    result the whole of its exchange. With `newest` of
     0 or less, or where no more than that is there, or nothing of substance would go, all of it stays.
 
     Args:
@@ -155,8 +158,24 @@ def _choose(
             reasons[at] = "fixed"
         elif message.id in also:
             reasons.setdefault(at, "before")
+    for at in _guides(context, messages):
+        reasons.setdefault(at, "guide")
     _complete(messages, reasons)
     return reasons
+
+
+def _guides(context: Context, messages: Sequence[Message]) -> Iterator[int]:
+    """The places of what was told last of the goal and the plan, where there is one."""
+    state = context.state
+    wanted = {source for source in GUIDING if state.get(source)}
+    for at in range(len(messages) - 1, -1, -1):
+        if not wanted:
+            return
+        if messages[at].origin == "injection" and (
+            told := wanted & sources_of(context.record(messages[at].id).body)
+        ):
+            wanted -= told
+            yield at
 
 
 def _heavy(context: Context, messages: Sequence[Message], heavy: int | None) -> set[int]:
