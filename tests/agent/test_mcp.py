@@ -1,0 +1,228 @@
+"""Sessions with MCP servers: what the model is told of their tools, calls with approvals, faults, and compaction."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.support import mcp_small
+from tests.support.engine import Run, engine, once, scripted_settings
+from tests.support.server import Reply, ScriptedServer
+from tests.support.validity import extends
+from tui_agent.agent.past import requests
+from tui_agent.commands import CommandError
+from tui_agent.events import Answer, Asked, Notice, ToolEnded, ToolStarted
+from tui_agent.settings.schema import Compaction, Mcp, McpServer, Settings, Tools
+
+ROOT = Path(__file__).parents[2]
+SMALL = str(Path(mcp_small.__file__))
+
+
+def small(**more: Any) -> McpServer:
+    return McpServer(command=sys.executable, args=(SMALL,), **{"timeout": 20, **more})
+
+
+def real(name: str, **more: Any) -> McpServer:
+    args = ("-m", "tests.support.mcp_real", name)
+    return McpServer(command=sys.executable, args=args, cwd=str(ROOT), **{"timeout": 20, **more})
+
+
+def settings(server: ScriptedServer, tools: Tools | None = None, /, **servers: McpServer) -> Settings:
+    made = replace(scripted_settings(server), mcp=Mcp(servers=servers), tools=tools or Tools())
+    return replace(made, compaction=Compaction(ahead="off"))
+
+
+def using(tool: str, **arguments: Any) -> Reply:
+    """The model calls a tool whose description was held back."""
+    return Reply.tools(("use_tool", {"name": tool, "arguments": arguments}))
+
+
+def results(run: Run) -> list[str]:
+    return [event.text for event in run.all(ToolEnded)]
+
+
+def all_text(body: dict[str, Any]) -> str:
+    return str(body["messages"])
+
+
+async def test_two_servers_with_sixty_tools_are_told_by_name_and_faults_end_no_session(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, tracker=real("tracker"), desk=real("desk", timeout=1))
+        async with engine(tmp_path, server, settings=chosen) as run:
+            server.script(
+                Reply.tools(("select_tools", {"query": "invoice", "names": ["mcp__tracker__echo"]})),
+                using("mcp__tracker__create_invoice", words="for Ada"),
+                using("mcp__tracker__crash", words="x"),
+                using("mcp__desk__hang", words="x"),
+                Reply.tools(("mcp__desk__echo", {"words": "by its own name"})),
+                Reply.text("done"),
+            )
+            ended = await run.say("write an invoice")
+            told = results(run)
+        assert ended.reason == "end_turn"
+        assert told[0].count("arguments: {") == 7
+        assert told[1:] == [
+            "tracker did create_invoice: for Ada",
+            "the MCP server tracker failed: it ended with exit code 3: the server falls over",
+            "the MCP server desk failed: it did not answer within 1 s",
+            "by its own name",
+        ]
+        first = server.requests[0]
+        assert [tool["name"] for tool in first["tools"]][-2:] == ["select_tools", "use_tool"]
+        assert all_text(first).count("\\n- mcp__") == 60
+        assert "mcp__tracker__list_sensor" not in str(first["tools"])
+        for before, after in zip(server.requests, server.requests[1:], strict=False):
+            assert extends(before, after) == []
+
+
+async def test_the_screen_the_log_and_the_rules_know_the_tool_that_was_called(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        asked: list[Asked] = []
+
+        def answers(question: Asked) -> Answer:
+            asked.append(question)
+            return Answer("session")
+
+        chosen = settings(server, Tools(defer="on"), small=small())
+        async with engine(tmp_path, server, settings=chosen, answers=answers) as run:
+            server.script(
+                using("mcp__small__echo", text="one"), using("mcp__small__echo", text="two"), Reply.text("so")
+            )
+            await run.say("go")
+            question = asked[0].question
+            assert (question.tool, question.rule) == ("mcp__small__echo", "mcp__small__echo")
+            assert question.title == "call this tool of an MCP server?"
+            assert question.body == 'small: echo\n{\n  "text": "one"\n}'
+            assert len(asked) == 1
+            assert {event.tool for event in run.all(ToolStarted)} == {"mcp__small__echo"}
+            metas = [m.meta for m in run.context.history if m.origin == "tool"]
+            assert [meta["tool"] for meta in metas] == ["mcp__small__echo"] * 2
+            assert metas[0]["title"] == '{"text": "one"}'
+
+
+async def test_a_person_refuses_and_in_plan_mode_nothing_is_called(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, Tools(defer="on"), small=small())
+        refusing = lambda asked: Answer("no", note="not now")  # noqa: E731
+        async with engine(tmp_path, server, settings=chosen, answers=refusing) as run:
+            server.script(using("mcp__small__echo", text="one"), Reply.text("well"))
+            await run.say("go")
+            assert "refused this call: not now" in results(run)[-1]
+            await run.session.perform("mode", "plan")
+            run.session.rules.remember("mcp__small__echo")
+            server.script(using("mcp__small__echo", text="one"), Reply.text("well"))
+            await run.say("go on")
+            assert "plan mode is on" in results(run)[-1]
+
+
+async def test_few_tools_are_described_in_full_and_one_that_comes_later_is_told(tmp_path: Path) -> None:
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, settings=settings(server, small=small())) as run,
+    ):
+        server.script(Reply.tools(("mcp__small__grow", {})), Reply.text("grown"), Reply.text("so"))
+        await run.say("grow")
+        await run.until(Notice, lambda notice: "new: grown_" in notice.text)
+        await run.say("and now?")
+        first, last = server.requests[0], server.requests[-1]
+        assert "mcp__small__echo" in [tool["name"] for tool in first["tools"]]
+        assert "select_tools" not in str(first["tools"])
+        assert extends(server.requests[1], last) == []
+        assert "Tools that came since" in all_text(last)
+        name = "mcp__small__grown_" + str(len(mcp_small.TOOLS))
+        assert name in all_text(last) and name not in str(last["tools"])
+        await run.session.perform("refresh")
+        server.script(Reply.text("there"))
+        await run.say("and after a refresh?")
+        assert name in [tool["name"] for tool in server.requests[-1]["tools"]]
+
+
+async def test_a_compaction_describes_in_full_what_was_used_last_and_every_request_is_rebuilt(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, Tools(defer="on"), small=small())
+        async with engine(tmp_path, server, settings=chosen) as run:
+            for turn in ("echo", "args", "echo"):
+                server.script(using(f"mcp__small__{turn}", **({"text": "x"} if turn == "echo" else {})))
+                server.script(Reply.text("so it went, and it took a while to say so. " * 40))
+                await run.say(f"use {turn}")
+            server.script(
+                Reply.text("## Goal\nTools were used.\n\n## State\nAll of it works as it should. " * 4)
+            )
+            await run.session.perform("compact")
+            await run.session.until_idle()
+            server.script(using("mcp__small__chatter"), Reply.text("on"))
+            await run.say("go on")
+            names = [tool["name"] for tool in server.requests[-1]["tools"]]
+            assert names[-2:] == ["mcp__small__echo", "mcp__small__args"]
+            assert results(run)[-1] == "answered all the same"
+            assert "- mcp__small__chatter" in all_text(server.requests[-1])
+            assert "- mcp__small__echo" not in all_text(server.requests[-1])
+            assert extends(server.requests[-2], server.requests[-1]) == []
+            for usage, built in requests(run.context):
+                assert usage["request"] == built.sha256
+
+
+async def test_a_resumed_session_starts_no_server_and_says_what_is_not_there_any_more(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, Tools(defer="on"), small=small(), other=small())
+        async with engine(tmp_path, server, settings=chosen) as run:
+            server.script(Reply.text("hello"))
+            await run.say("hello")
+        chosen = settings(server, Tools(defer="on"), small=small())
+        async with engine(tmp_path, server, settings=chosen, resume="latest") as run:
+            assert run.session.servers is not None
+            server.script(Reply.text("again"))
+            await run.say("again")
+            assert [one.state for one in run.session.servers.all] == ["not started"]
+            assert extends(server.requests[0], server.requests[1]) == []
+            told = [m.text for m in run.context.history if m.origin == "injection"]
+            assert len(told) == 2
+            assert "mcp__other__echo" in told[0] and "mcp__other__echo" not in told[1]
+
+
+async def test_a_person_sees_what_servers_cost_and_takes_them_in_and_out(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, Tools(defer="on"), small=small(), gone=McpServer(command="/no/such"))
+        async with engine(tmp_path, server, settings=chosen) as run:
+            server.script(using("mcp__small__exit", code=2), Reply.text("so"))
+            await run.say("go")
+            shown = await run.session.perform("mcp")
+            first, second = shown.data["servers"]
+            assert (first["name"], first["state"], first["tools"]) == (
+                "small",
+                "failed",
+                len(mcp_small.TOOLS),
+            )
+            assert first["tokens"]["in_full"] > first["tokens"]["by_name"] > 0
+            assert "exit code 2: leaving with 2" in shown.text
+            assert "cannot start /no/such" in second["error"]
+            assert (await run.session.perform("mcp", "restart", "small")).data["state"] == "running"
+            with pytest.raises(CommandError, match="gone cannot be started"):
+                await run.session.perform("mcp", "restart", "gone")
+            with pytest.raises(CommandError, match="there is no MCP server 'none'; there are: small, gone"):
+                await run.session.perform("mcp", "restart", "none")
+            assert (await run.session.perform("mcp", "disable", "small")).data["state"] == "disabled"
+            server.script(using("mcp__small__echo", text="x"), Reply.text("so"))
+            await run.say("again")
+            assert "there is no tool 'mcp__small__echo'" in results(run)[-1]
+            await run.session.perform("mcp", "enable", "small")
+            server.script(using("mcp__small__echo", text="x"), Reply.text("so"))
+            await run.say("again")
+            assert results(run)[-1] == "x"
+
+
+async def test_without_servers_nothing_is_different(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, answers=once) as run:
+        server.script(Reply.text("hello"))
+        await run.say("hello")
+        assert run.session.servers is None
+        assert "select_tools" not in str(server.requests[0])
+        assert (await run.session.perform("mcp")).text.startswith("no MCP servers are configured")
