@@ -174,6 +174,15 @@ async def open_session(
     planning_commands.add_to(commands)
     mcp_commands.add_to(commands)
     goal_commands.add_to(commands)
+    reminders = Reminders(injections, lambda words: moment(session, words))
+    replies = Replies(
+        context=context,
+        provider=chosen.provider,
+        level=chosen.thinking,
+        emit=bus.emit,
+        proposing=proposing,
+    )
+    replies.unsent = reminders.unsent
     session = Session(
         Parts(
             folder=folder,
@@ -185,16 +194,10 @@ async def open_session(
             plans=plans,
             goal=goal,
             memories=recall,
-            remind=Reminders(injections, lambda words: moment(session, words)).remind,
+            remind=reminders.remind,
             bus=bus,
             questions=questions,
-            replies=Replies(
-                context=context,
-                provider=chosen.provider,
-                level=chosen.thinking,
-                emit=bus.emit,
-                proposing=proposing,
-            ),
+            replies=replies,
             calls=Calls(
                 toolbox=toolbox,
                 approvals=Approvals(rules, questions, mode=lambda: plans.mode.now, save=save_rule, emit=bus.emit),

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from tui_agent.agent.building import limits_of, total_of
 from tui_agent.events import LeftOut, Reminded, Reminder
+from tui_agent.messages.tokens import Tokens
 from tui_agent.prompt.injections import Collected, Injections, Moment
+from tui_agent.prompt.manifest import Item
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
@@ -33,6 +35,21 @@ class Reminders:
             return None
         told = tuple(Reminder(put.name, put.record, put.short, put.text, put.tokens) for put in last.told)
         return Reminded(told, tuple(LeftOut(one.name, one.why, one.tokens) for one in last.left))
+
+    def unsent(self) -> list[Item]:
+        """What was due and left out the last time, as the manifest lists it."""
+        return [
+            Item(
+                "messages",
+                "injection",
+                one.name,
+                Tokens(one.tokens, "estimated"),
+                source=one.name,
+                kept=False,
+                reason=one.why,
+            )
+            for one in self.last.left
+        ]
 
 
 def moment(session: Session, words: str) -> Moment:
