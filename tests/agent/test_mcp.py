@@ -128,7 +128,8 @@ async def test_few_tools_are_described_in_full_and_one_that_comes_later_is_told(
     ):
         server.script(Reply.tools(("mcp__small__grow", {})), Reply.text("grown"), Reply.text("so"))
         await run.say("grow")
-        await run.until(Notice, lambda notice: "new: grown_" in notice.text)
+        if not any("new: grown_" in notice.text for notice in run.all(Notice)):
+            await run.until(Notice, lambda notice: "new: grown_" in notice.text)
         await run.say("and now?")
         first, last = server.requests[0], server.requests[-1]
         assert "mcp__small__echo" in [tool["name"] for tool in first["tools"]]
