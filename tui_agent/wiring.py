@@ -322,9 +322,12 @@ async def preview_request(
     goal = Goal(context, lambda value: None)
     todo = TodoList(context)
     plans = Plans(context, todo, emit=lambda event: None)
-    tools = outfit(workspace, folder, Reads(), todo, goal, plans, lambda event: None).offer()
+    toolbox = outfit(workspace, folder, Reads(), todo, goal, plans, lambda event: None)
+    await serve(
+        toolbox, workspace, settings, context, window=lambda: provider.window, emit=lambda event: None
+    )
     limits = limits_of(provider, chosen.thinking)
-    return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=tools)
+    return await asyncio.to_thread(assemble, context, limits, layers=layers, tools=toolbox.offer())
 
 
 def _rules(settings: Settings, allow: Sequence[str]) -> Rules:
