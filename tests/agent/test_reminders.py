@@ -355,16 +355,20 @@ async def test_how_full_the_context_is_is_told_where_a_summary_comes_near(
 async def test_where_there_is_no_room_what_matters_less_is_left_out_and_said(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
+    file = tmp_path / ".claude/skills/long/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: long\ndescription: d\n---\n" + "so many words\n" * 1_500)
     limits = scripted_settings(server, context_window=8_000, max_output_tokens=1_000)
     async with engine(tmp_path, server, settings=limits) as run:
-        await run.say("hello")
         ruled(run, "Answer in German.")
-        store().add("user", "long", "so many words " * 60)
-        room = 8_000 - 1_024 - run.context.token_count_with_pending
-        await run.say("words " * (room - 150))
-        (told,) = [one for one in run.all(Reminded) if one.left]
-        assert [one.source for one in told.left] == ["memory", "budget"] and "no room" in told.left[0].why
-        assert [one.source for one in told.told] == ["rules"]
+        await run.say("/skill long")
+        (told,) = run.all(Reminded)
+        assert [one.source for one in told.told] == ["rules", "skills"]
+        ((source, why, tokens),) = [(one.source, one.why, one.tokens) for one in told.left]
+        assert source == "skills:long" and "no room" in why and tokens > 4_000
+        assert "so many words" not in whole(server.requests[-1])
+        lacks = [item for item in (await run.session.manifest()).left_out if item.kind == "injection"]
+        assert [(item.name, item.reason, item.tokens.count) for item in lacks] == [(source, why, tokens)]
 
 
 async def test_what_is_told_is_an_event_behind_the_words_and_a_record_of_its_own(
