@@ -106,3 +106,29 @@ def test_missing_tools_are_notes(run: Inside, monkeypatch: pytest.MonkeyPatch, t
     ended = run("doctor")
     assert ended.code == 0
     assert {"git", "rg"} <= {line.split()[1].rstrip(":") for line in lines(ended, "note")}
+
+
+def test_mcp_servers_are_looked_at_without_being_started(
+    run: Inside, home: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "config").mkdir(mode=0o700)
+    settings = home / "config" / "settings.toml"
+    settings.write_text(
+        '[mcp.servers.good]\ncommand = "git"\nargs = ["--version"]\n'
+        '[mcp.servers.lost]\ncommand = "no-such-program"\n'
+        '[mcp.servers.odd]\nurl = "ftp://x"\n'
+        '[mcp.servers.off]\ncommand = "git"\nenabled = false\n'
+    )
+    settings.chmod(0o600)
+    (shop / ".mcp.json").write_text(
+        '{"mcpServers": {"theirs": {"command": "git"}, "good": {"command": "git"}}}'
+    )
+    monkeypatch.chdir(shop)
+    ended = run("doctor")
+    assert ended.code == 1
+    assert "ok    mcp good: git --version; never asked what it offers" in ended.out
+    assert "bad   mcp lost: there is no program no-such-program" in ended.out
+    assert "bad   mcp odd: its url does not begin with http:// or https://" in ended.out
+    assert "note  mcp off: disabled" in ended.out
+    assert "note  mcp theirs: git; nobody has agreed yet" in ended.out
+    assert "settings have a server 'good' of their own" in ended.out

@@ -252,7 +252,7 @@ async def test_a_file_that_cannot_be_used_says_why(workspace: Path) -> None:
     async with used(workspace, answer=Answer("no")) as run:
         assert "old cannot be used: the old SSE transport is not spoken" in run.notices
         assert "odd cannot be used: command is no text" in run.notices
-        assert f"{file}: settings have a server 'small' of their own, which is used" in run.notices
+        assert [server.spec.origin for server in run.servers.all] == ["settings", "workspace", "workspace"]
     file.write_text("{")
     async with used(workspace, {}) as run:
         assert ".mcp.json is not JSON" in run.notices

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_agent import __version__, paths
+from tui_agent.cli import servers
 from tui_agent.cli.checkup import examine
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.findings import Finding, Level, private
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace, workspace: Path) -> int:
 
 async def _run(options: argparse.Namespace, workspace: Path) -> int:
     if options.session is None:
-        findings = [finding async for finding in _installation()]
+        findings = [finding async for finding in _installation(workspace)]
     else:
         findings = [finding async for finding in examine(options.session, workspace)]
     wrong = mendable = 0
@@ -69,7 +70,7 @@ async def _run(options: argparse.Namespace, workspace: Path) -> int:
     return 1 if wrong or mendable else 0
 
 
-async def _installation() -> AsyncIterator[Finding]:
+async def _installation(workspace: Path) -> AsyncIterator[Finding]:
     for finding in (*_program(), *_terminal()):
         yield finding
     settings = None
@@ -83,6 +84,8 @@ async def _installation() -> AsyncIterator[Finding]:
         yield Finding("bad", "settings", str(error))
     if settings is not None:
         yield await asyncio.to_thread(_key, settings)
+        for finding in await asyncio.to_thread(lambda: list(servers.findings(settings, workspace))):
+            yield finding
     for finding in _folders():
         yield finding
     for finding in await asyncio.to_thread(lambda: list(_sessions())):

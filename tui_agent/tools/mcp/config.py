@@ -62,13 +62,15 @@ class Spec(Struct, frozen=True):
 class Configured(Struct, frozen=True):
     """The servers of a session, those of settings first. `file` is the workspace's, None without one.
 
-    `digest` stands for that file and what it says; `faults` are what is wrong beside the servers.
+    `digest` stands for that file and what it says; `faults` are what is wrong beside the servers, `notes` what is only
+    worth knowing.
     """
 
     specs: tuple[Spec, ...] = ()
     file: Path | None = None
     digest: str = ""
     faults: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def of_workspace(self) -> tuple[Spec, ...]:
@@ -86,14 +88,15 @@ def configured(mcp: Mcp, workspace: Path, root: Path) -> Configured:
     if not data:
         return Configured(tuple(specs))
     servers, faults = _parsed(data, file)
+    notes: list[str] = []
     for name, server in servers.items():
         if name in mcp.servers:
-            faults.append(f"{file}: settings have a server {name!r} of their own, which is used")
+            notes.append(f"{file}: settings have a server {name!r} of their own, which is used")
             continue
         spec = server if isinstance(server, Spec) else _spec(name, server, "workspace", root)
         specs.append(spec)
     digest = sha256(str(root).encode("utf-8", "replace") + b"\0" + data).hexdigest()
-    return Configured(tuple(specs), file, digest, tuple(faults))
+    return Configured(tuple(specs), file, digest, tuple(faults), tuple(notes))
 
 
 def is_agreed(digest: str) -> bool:

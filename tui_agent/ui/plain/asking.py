@@ -123,7 +123,7 @@ class Asking:
         self._read_on()
         if question.warning:
             self._voice.say(question.warning, "warning")
-        if question.kind == "approval":
+        if question.kind in ("approval", "agree"):
             if question.place:
                 self._voice.say(f"in {words.short_path(question.place)}")
             self._offer(self._ways())
@@ -157,6 +157,8 @@ class Asking:
         if self._reviews:
             ways += [("once", "accept it"), ("edit", "put other words in its place")]
             return [*ways, ("no", "discard it"), ("tell", "discard it, and say why")]
+        if question.kind == "agree":
+            return [*ways, ("once", "yes, and do not ask again"), ("no", "no")]
         ways.append(("once", "yes, once"))
         if self._rule and not question.warning and self._edited is None:
             ways.append(("rule", f"yes, and write a rule that allows its like: {self._rule}"))
