@@ -50,8 +50,6 @@ class Modes:
         self._context = context
         self._granted = False
         """A person chose `auto-edit` here, and none other since."""
-        self._before: Mode = "ask"
-        """The mode from which plan mode was entered."""
 
     @property
     def now(self) -> Mode:
@@ -71,8 +69,12 @@ class Modes:
 
     @property
     def after_plan(self) -> Mode:
-        """The mode in which the work on an accepted plan goes on: the one before plan mode."""
-        return self._before if self.now == "plan" else self.now
+        """The mode in which the work on an accepted plan goes on by itself.
+
+        Behind plan mode that is `ask`: the key that leads there goes through `auto-edit`, so that the mode before says
+        nothing of what a person wants.
+        """
+        return "ask" if self.now == "plan" else self.now
 
     @contextmanager
     def followed(self, emit: Emit) -> Iterator[None]:
@@ -92,15 +94,12 @@ class Modes:
         Raises:
             ContextError: it could not be written, and the old one stays.
         """
-        before = self.now
         if mode != "auto-edit":
             self._granted = False
         changed = {STATE_KEY: mode} if recorded(self._context) != mode else {}
         if values := {**changed, **(states or {})}:
             await self._context.set_states(values)
         self._granted = mode == "auto-edit"
-        if before != "plan":
-            self._before = before
         return StateChanged(STATE_KEY, mode)
 
 

@@ -47,7 +47,7 @@ class Present:
     def report(self, done: Sequence[Done]) -> str:
         result = done[-1]
         if result.error:
-            return f"The plan was not accepted: {first_line(result.text)} Say what should be done instead."
+            return f"The plan was not accepted ({first_line(result.text)}). Say what should be done instead."
         return "The plan is accepted: I do it now."
 
 

@@ -35,8 +35,13 @@ class PlanCard(ReviewCard):
         follows = Content.styled(f"accepted: {_MEANS[self._mode]}", style)
         return [*super().facts(), follows] if self._mode == _ASK else [follows, *super().facts()]
 
+    @property
+    def body_rows(self) -> int:
+        """Of a plan that goes on without asking, that it does is worth most."""
+        return 1 if self._mode == _AUTO else super().body_rows
+
     def choices(self) -> Sequence[Choice]:
-        other = "ask before edits" if self._mode == _AUTO else "auto-edit then"
+        other = "then ask" if self._mode == _AUTO else "then auto-edit"
         return [
             Choice("a", "accept"),
             Choice("e", "edit"),

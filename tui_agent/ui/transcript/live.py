@@ -454,6 +454,8 @@ def _answer_words(question: events.Question, answer: events.Answer) -> str:
         return ""
     if question.kind == "review":
         return f"{question.title} {_reviewed(answer)}"
+    if question.kind == "plan":
+        return _planned(question, answer)
     if question.kind != "approval":
         return f"{question.title}: {one_line(answer.note, _SAID)}"
     if answer.verdict in _RULES:
@@ -462,6 +464,15 @@ def _answer_words(question: events.Question, answer: events.Answer) -> str:
     if answer.verdict == "no" and answer.note:
         return f"refused: {one_line(answer.note, _SAID)}"
     return f"edited by you: {one_line(answer.edited, _SAID)}" if answer.edited is not None else ""
+
+
+def _planned(question: events.Question, answer: events.Answer) -> str:
+    if answer.verdict == "no":
+        return (
+            f"the plan is rejected: {one_line(answer.note, _SAID)}" if answer.note else "the plan is rejected"
+        )
+    edited = ", as edited by you" if answer.edited is not None else ""
+    return f"the plan is accepted{edited}; mode {one_line(answer.rule or question.rule, _SAID)}"
 
 
 def _reviewed(answer: events.Answer) -> str:
