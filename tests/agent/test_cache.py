@@ -78,6 +78,21 @@ async def test_after_a_restart_the_prediction_is_that_of_the_log(
             assert usage.predicted == usage.cache_read > 0
 
 
+async def test_after_a_restart_a_summary_leaves_what_it_leaves(tmp_path: Path, clock: Clock) -> None:
+    async with ScriptedServer() as server:
+        server.caching(clock=clock.server)
+        async with engine(tmp_path, server) as run:
+            await talked(run, server, 6)
+        clock.seconds += 100
+        async with engine(tmp_path, server, resume="latest") as run:
+            server.script(Reply.text(SUMMARY))
+            assert isinstance(await compacted(run), CompactionCompleted)
+            usage = await asked(run, server)
+    assert usage.parted == "a compaction"
+    assert usage.predicted == pytest.approx(usage.cache_read, rel=0.15)
+    assert usage.cache_read > 1_024
+
+
 async def test_announced_breaks_are_named_and_foretold(tmp_path: Path, clock: Clock) -> None:
     async with ScriptedServer() as server:
         server.caching(clock=clock.server)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.llm.provider import Usage
@@ -33,24 +34,37 @@ def requests(context: Shown) -> Iterator[tuple[Mapping[str, Any], Request]]:
 
 
 def recall(watch: PrefixWatch, context: Shown, now: datetime) -> None:
-    """Tell a watch that knows of no request of the newest of a log, as far as a cache may still hold them."""
-    found: list[tuple[Record, datetime]] = []
-    for index in range(len(context.records) - 1, -1, -1):
-        record = context.records[index]
-        if record.role != "_usage" or not record.body.get("request"):
-            continue
-        at = _sent_at(context, record.body)
-        if at is None or now - at > LASTS or len(found) == _RECALLED:
-            break
-        found.append((record, at))
+    """Tell a watch that knows of no request of the newest of a log, as far as a cache may still hold them.
+
+    The first one comes before them: it tells best what tools and prompt weigh.
+    """
+    count = len(context.records)
+    newest = list(islice(_sent(context, range(count - 1, -1, -1)), _RECALLED))
+    found = list(takewhile(lambda sent: now - sent[1] <= LASTS, newest))[::-1]
+    if found:
+        first = next(_sent(context, range(count)), found[0])
+        found = found if first[0].id == found[0][0].id else [first, *found]
     last: Request | None = None
-    for record, at in reversed(found):
+    for number, (record, at) in enumerate(found):
+        if number == 1:
+            watch.forget()  # others may lie between
         last, past = _again(context, record, last)
         request = last.marked(breakpoints(last))
         estimator, usage = Estimator(last.model, factor=past.factor), _usage(record.body)
         total = usage.total - usage.output
         watch.sent(request, at, watch.predict(request, at, total=total, estimator=estimator))
         watch.answered(usage)
+
+
+def _sent(context: Shown, places: Iterable[int]) -> Iterator[tuple[Record, datetime]]:
+    """The usages of requests among these lines, and when each was sent, up to one that does not tell."""
+    for place in places:
+        record = context.records[place]
+        if record.role == "_usage" and record.body.get("request"):
+            at = _sent_at(context, record.body)
+            if at is None:
+                return
+            yield record, at
 
 
 def request_of(context: Shown, usage: Record, *, window: int = 0) -> tuple[Request, Manifest]:

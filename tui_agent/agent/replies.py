@@ -105,7 +105,6 @@ class Replies:
         """Gives the injections that were due and left out."""
         self._last: Request | None = None
         self._recalled = False
-        """True once the watch was told of what was sent before the session was opened."""
         self.use(provider, level)
 
     def use(self, provider: Provider, level: str) -> None:
@@ -140,20 +139,23 @@ class Replies:
         return request, manifest
 
     async def _build(self) -> tuple[Request, Manifest, Prediction]:
-        request, manifest, predicted = await asyncio.to_thread(self._assembled, is_first=not self._recalled)
-        self._last, self._recalled = (
-            request,
-            True,
-        )  # what the next one has in common with it is not made again
+        await self.recall()
+        request, manifest, predicted = await asyncio.to_thread(self._assembled)
+        self._last = request  # what the next one has in common with it is not made again
         return request, manifest, predicted
 
-    def _assembled(self, *, is_first: bool) -> tuple[Request, Manifest, Prediction]:
+    async def recall(self) -> None:
+        """Tell the watch, once, of what was sent before the session was opened."""
+        if not self._recalled:
+            self._recalled = True
+            await asyncio.to_thread(recall, self.watch, self._context, cache.clock())
+
+    def _assembled(self) -> tuple[Request, Manifest, Prediction]:
         """The request, its manifest, and what the provider's cache will do for it if it is sent now."""
         request, manifest = assemble(self._context, self.limits, last=self._last, unsent=self.unsent)
-        now = cache.clock()
-        if is_first:
-            recall(self.watch, self._context, now)
-        predicted = self.watch.predict(request, now, total=manifest.total.count, estimator=manifest.estimator)
+        predicted = self.watch.predict(
+            request, cache.clock(), total=manifest.total.count, estimator=manifest.estimator
+        )
         return request, replace(manifest, served=predicted.edge), predicted
 
     def weigh(self) -> Total:

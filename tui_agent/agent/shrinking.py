@@ -228,6 +228,7 @@ class Shrinking:
         with contextlib.suppress(ProviderError):
             # a strategy that asks the model will say it; one that asks none needs none
             await self._replies.prepare()
+        await self._replies.recall()
         self._running = asyncio.create_task(self.compactor.compact(wanted), name="compaction")
         try:
             return await self._running

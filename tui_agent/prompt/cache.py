@@ -136,6 +136,10 @@ class PrefixWatch:
         """The next request need not extend the last; `why` in words, where more is known than the requests tell."""
         self._announced = (self._announced or {}) | ({why: None} if why else {})
 
+    def forget(self) -> None:
+        """What the cache holds is not known; what tools and prompt weigh still is."""
+        self._lines.clear()
+
     def predict(
         self, request: Request, at: datetime, *, total: int, estimator: Estimator | None = None
     ) -> Prediction:
@@ -315,8 +319,10 @@ class PrefixWatch:
         front, edge = self._front, predicted.edge and place_of(predicted.edge)
         if front is None or not front.is_of(request):
             return
-        if edge is not None and edge[0] != MESSAGES and usage.cache_read:
-            front.learn(edge, usage.cache_read)
+        if edge is not None and edge[0] != MESSAGES:
+            # a figure far off is of another prefix, which somebody else put into the cache
+            if abs(usage.cache_read - predicted.read) < predicted.read / 2:
+                front.learn(edge, usage.cache_read)
         elif len(request.messages) <= _FEW:
             front.learn(None, exact)
 
