@@ -66,15 +66,18 @@ async def test_a_request_says_what_the_endpoint_told_of_it(tmp_path: Path) -> No
 
 async def test_what_was_read_from_the_cache_is_what_was_sent_before(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server) as run:
+        server.caching()
         await _talk(run, server, "one " * 3_000, "two")
         found = run.session.requests
         await found.follow()
         first, second = await found.build(0), await found.build(1)
-    if second.sent is not None and second.sent.cache_read:
-        cached = [item.record for item in second.items if item.cached and item.message is not None]
-        assert cached
-        assert set(cached) <= {item.record for item in first.items}
+        upcoming = await found.next()
     assert not any(item.cached for item in first.items)
+    assert found[1].cache_read and found[1].predicted is not None
+    for earlier, later in ((first, second), (second, upcoming)):
+        cached = [item.record for item in later.items if item.cached and item.message is not None]
+        assert cached == [item.record for item in earlier.items if item.message is not None]
+        assert all(item.cached for item in later.items if item.section in ("tools", "system"))
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])

@@ -6,7 +6,7 @@ Nothing is read before somebody looks, and what takes long is done in threads.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
 Upcoming = Callable[[], Awaitable[tuple["Request", "Manifest"]]]
 """Gives the request that the next prompt would send; may raise DoesNotFit and ProviderError."""
+
+
+_LOOKED_AT = 64
+"""So many of the requests before one are looked at for where its cache ended."""
+_NEAR = 0.02
+"""By so much the tokens of a request and those that were read of it may differ."""
 
 
 class NotBuilt(CommandError):
@@ -194,38 +200,72 @@ class Requests:
             raise NotBuilt(error) from error
 
     def _again(self, sent: Sent, log: Shown) -> Built:
-        request, manifest = request_of(log, log.record_at(sent.offset), window=self._window())
-        return _built(sent, request, replace(manifest, served=_served(manifest, sent.cache_read)), log)
+        usage = log.record_at(sent.offset)
+        request, manifest = request_of(log, usage, window=self._window())
+        if sent.cache_read:
+            manifest = replace(manifest, served=_served(manifest, log.before(usage.id), sent.cache_read))
+        return _built(sent, request, manifest, log)
 
 
 def _built(sent: Sent | None, request: Request, manifest: Manifest, log: Shown) -> Built:
     return Built(sent, request, manifest, manifest.items, manifest.left_out, log)
 
 
-def _served(manifest: Manifest, read: int) -> Breakpoint | None:
-    """The last place that an endpoint which read so many tokens from its cache has read, by the weights of the items.
+def _served(manifest: Manifest, log: Shown, read: int) -> Breakpoint | None:
+    """The last place that an endpoint which read so many tokens from its cache has read.
 
-    The weights are shares and estimates, so the end that comes nearest is taken.
+    As a rule that is where a request before it ended, which had as many tokens. Else it is the end of the item that
+    comes nearest by the weights of the items, which are shares and estimates.
     """
+    through = _ended(log, read)
     found: Breakpoint | None = None
-    nearest, running, numbers, spans = read, 0, {"tools": -1, "system": -1}, manifest.request.spans
-    for item in manifest.items:
-        if item.section == "frame":
-            continue
+    nearest, running = read, 0
+    for item, place in _places(manifest):
         running += item.tokens.count
+        if through < 0:
+            if abs(running - read) > nearest:
+                break
+            nearest, found = abs(running - read), place
+        elif item.message is None or _index(log, item.record) <= through:
+            found = place
+    return found
+
+
+def _ended(log: Shown, tokens: int) -> int:
+    """The index of the last record of the newest request of about so many tokens; -1 if there was none."""
+    usages = log.usages()
+    for at in range(len(usages) - 1, max(-1, len(usages) - 1 - _LOOKED_AT), -1):
+        size = sum(_whole(usages[at].get(key)) for key in ("input", "cache_read", "cache_write"))
+        if abs(size - tokens) <= _NEAR * tokens:
+            return _index(log, str(usages[at].get("through") or ""))
+    return -1
+
+
+def _index(log: Shown, record: str) -> int:
+    """Where a record stands in the log; -1 if it does not."""
+    try:
+        return log.record(record).index
+    except ValueError:
+        return -1
+
+
+def _whole(value: object) -> int:
+    return value if type(value) is int else 0
+
+
+def _places(manifest: Manifest) -> Iterator[tuple[Item, Breakpoint]]:
+    """The items in the order of sending, without the frame, each with the place where it ends."""
+    numbers, spans = {"tools": -1, "system": -1}, manifest.request.spans
+    for item in manifest.items:
         if item.section in numbers:
             numbers[item.section] += 1
-        if abs(running - read) > nearest:
-            break
-        nearest = abs(running - read)
         if item.section == "tools":
-            found = ("tool", numbers["tools"])
+            yield item, ("tool", numbers["tools"])
         elif item.section == "system":
-            found = ("system", numbers["system"])
+            yield item, ("system", numbers["system"])
         elif item.message is not None:
-            blocks = spans.blocks(item.message)[:-1]
-            found = ("message", item.message, sum(start < item.end for start in blocks) - 1)
-    return found if read else None
+            starts = spans.blocks(item.message)[:-1]
+            yield item, ("message", item.message, sum(start < item.end for start in starts) - 1)
 
 
 def _why(item: Item, log: Shown) -> str:
