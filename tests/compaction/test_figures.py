@@ -81,8 +81,11 @@ async def test_the_request_that_is_sent_behind_it_says_what_it_weighs_also_to_a_
         [head] = [head for head in run.context.heads if head.figures.get("summary") == done.summary]
         behind = run.heard[run.heard.index(done) :]
         used = next(event for event in behind if isinstance(event, UsageReported))
-        # by itself it is made at the end of a turn, so the words of the next one were sent along
-        words = run.context.tokens([m.id for m in run.context.history if m.is_words][-1]).count
+        # by itself it is made at the end of a turn, so the words of the next one were sent along, and what it was told
+        spoken = next(m.id for m in reversed(run.context.history) if m.is_words)
+        told = [m.id for m in run.context.history if m.origin == "injection"]
+        later = [name for name in told if run.context.record(name).index > head.index]
+        words = sum(run.context.tokens(name).count for name in (spoken, *later))
         assert run.context.counted_after(head) == Tokens(used.total - used.output - words, "reconciled")
         assert done.after == pytest.approx(used.total - used.output, rel=0.03)
         fresh = Context(run.context.path, read_only=True)

@@ -213,7 +213,7 @@ async def test_where_a_compaction_is_due_the_live_form_still_fits(window: int, f
 
 async def test_the_logs_own_figures_decide_what_fits_not_the_estimate() -> None:
     async with asking(context_window=20_000) as asked:
-        history = long_talk(14).messages
+        history = long_talk(6).messages
         guess = sum(asked.model.count(message) for message in history[:-2])
         given = source(history, asked, budget=2_000, tokens=Tokens(guess * 2, "exact"))
         assert guess < 12_000 < guess * 2

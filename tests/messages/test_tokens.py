@@ -108,7 +108,6 @@ def test_an_estimate_is_near_the_count_of_a_real_tokenizer(text: str, exact: int
         ("abz", "lower"),
         ("AZ", "upper"),
         ("059", "digit"),
-        ("\n", "newline"),
         (" \t\r", "space"),
         ("{}_-!~\x00\x7f", "punctuation"),
         ("漢字かなカナ한국、。", "cjk"),
@@ -123,6 +122,14 @@ def test_every_character_weighs_what_its_class_does(characters: str, name: str, 
         assert Estimator(model).weigh(character * 1000) == pytest.approx(
             1000 * getattr(family(model), name)
         ), character
+
+
+@pytest.mark.parametrize("model", [NEW, OLD, OTHER])
+def test_newlines_weigh_by_pairs(model: str) -> None:
+    weigh, newline = Estimator(model).weigh, family(model).newline
+    assert weigh("\n" * 1000) == pytest.approx(500 * newline)
+    lines = weigh("a\n" * 10) - weigh("a" * 10), weigh("a\n\n" * 10) - weigh("a" * 10)
+    assert lines == pytest.approx((10 * newline, 10 * newline))
 
 
 def test_lone_surrogates_and_empty_texts_are_counted_too() -> None:
