@@ -292,9 +292,10 @@ class _Json(_Reporter):
             case Notice(text=text, source="compaction", level="warning" | "error"):
                 complain(text)
             case CompactionCompleted():
-                self._usage["input"] += event.input - event.cache_read
+                self._usage["input"] += event.input - event.cache_read - event.cache_write
                 self._usage["output"] += event.output
                 self._usage["cache_read"] += event.cache_read
+                self._usage["cache_write"] += event.cache_write
             case RequestFailed() | LogFailed():
                 self._error = _told(event)
 
