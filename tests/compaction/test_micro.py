@@ -783,7 +783,8 @@ async def relieved(path: Path, keys: Compaction, share: float, chance: random.Ra
 
 def _mended(request: Request) -> Counter[str]:
     """What had to be mended about calls and results and about who speaks first and last, by rule."""
-    return Counter(change.rule for change in request.changes if change.rule in ("missing_result", "orphan_result", "second_result", "ends"))
+    mended = ("missing_result", "orphan_result", "second_result", "ends")
+    return Counter(change.rule for change in request.changes if change.rule in mended)
 
 
 def _key(item: Item) -> tuple[str, int | None]:
