@@ -101,7 +101,8 @@ async def cost(session: Session) -> Outcome:
         lines += [
             f"  {one.model or 'a model without a name'}: {_requests(one)}, {_money(one)}" for one in models
         ]
-        lines += [f"together {total.price}"] if total.dollars else []
+        at_least = "at least " if total.unpriced else ""
+        lines += [f"together {at_least}{amount(total.dollars)}"] if total.dollars else []
     else:
         lines.append(_money(models[0]))
     if session.spending.lost:
@@ -128,9 +129,10 @@ def _cached(spent: Spent) -> list[str]:
     words = f"cache: {100 * rate:.1f} % of the input read from it, {spent.cache_write:,} tokens written to it"
     if rates is not None:
         predicted, served = rates
-        words += f"; predicted {100 * predicted:.1f} %"
-        if spent.asked < spent.sent:
-            words += f" where {100 * served:.1f} % were read"
+        if spent.asked == spent.sent:
+            words += f"; predicted {100 * predicted:.1f} %"
+        else:
+            words += f"; where it was foretold {100 * predicted:.1f} % predicted, {100 * served:.1f} % read"
     return [words]
 
 
