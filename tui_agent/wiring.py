@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from tui_agent.prompt.injections import InjectionSource
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.settings.schema import Settings
+    from tui_agent.tools.mcp.servers import Servers
 
 
 async def open_session(
@@ -255,7 +256,7 @@ async def open_session(
     session.beside(_ask_limits(session), "limits")
     if servers is not None and not session.read_only:
         premises.settled = servers.settled
-        session.beside(servers.begin(), "mcp")
+        session.beside(_begin(session, servers), "mcp")
     return session
 
 
@@ -400,6 +401,14 @@ async def _settle_in(session: Session, prepare: Callable[[], Awaitable[None]]) -
         session.read_only = f"the session can only be read: {error}"
     session.emit(Notice(session.read_only, "warning", "session"))
     return repaired
+
+
+async def _begin(session: Session, servers: Servers) -> None:
+    """Get to know the servers; a new log's tools are weighed again once they are known."""
+    await servers.begin()
+    await servers.learned()
+    if session.context.tools is None:
+        session.weigh(lacking=await asyncio.to_thread(session.premises.lacking))
 
 
 async def _ask_limits(session: Session) -> None:

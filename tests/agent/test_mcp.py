@@ -98,7 +98,7 @@ async def test_the_screen_the_log_and_the_rules_know_the_tool_that_was_called(tm
             question = asked[0].question
             assert (question.tool, question.rule) == ("mcp__small__echo", "mcp__small__echo")
             assert question.title == "call this tool of an MCP server?"
-            assert question.body == 'small: echo\n{\n  "text": "one"\n}'
+            assert question.body == 'small: echo {"text": "one"}'
             assert len(asked) == 1
             assert {event.tool for event in run.all(ToolStarted)} == {"mcp__small__echo"}
             metas = [m.meta for m in run.context.history if m.origin == "tool"]

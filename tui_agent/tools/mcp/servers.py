@@ -99,6 +99,11 @@ class Servers:
         self._learn([server for server in self.all if server.usable and not server.known])
         await self._agree([server for server in self.all if server.enabled])
 
+    async def learned(self) -> None:
+        """Wait for what is being learned, however long."""
+        while self._learning:
+            await asyncio.wait(tuple(self._learning))
+
     async def settled(self) -> None:
         """Wait for what is being learned, but not long."""
         if not self._learning:

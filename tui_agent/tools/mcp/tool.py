@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tui_agent.tools.mcp.server import Server
 
 
+_ONE_LINE = 200
+"""Characters of arguments that a person is shown on one line; longer ones on a line each."""
+
+
 class McpTool:
     """One tool. Whatever its server says of it, a call is like running a command: a rule or a person allows it."""
 
@@ -36,11 +40,12 @@ class McpTool:
         check(self.name, arguments, self.schema)
         short = json.dumps(dict(arguments), ensure_ascii=False)
         whole = json.dumps(dict(arguments), ensure_ascii=False, indent=2)
+        shown = f" {short}" if len(short) <= _ONE_LINE else f"\n{whole}"
         return Need(
             "run",
             title_of(short if arguments else self._tool),
             rule=self.name,
-            body=f"{self.server.spec.name}: {self._tool}\n{whole}",
+            body=f"{self.server.spec.name}: {self._tool}{shown}",
             question="call this tool of an MCP server?",
         )
 

@@ -456,6 +456,8 @@ def _answer_words(question: events.Question, answer: events.Answer) -> str:
         return f"{question.title} {_reviewed(answer)}"
     if question.kind == "plan":
         return _planned(question, answer)
+    if question.kind == "agree":
+        return f"{question.title} {one_line(answer.note, _SAID)}"
     if question.kind != "approval":
         return f"{question.title}: {one_line(answer.note, _SAID)}"
     if answer.verdict in _RULES:
