@@ -2,27 +2,553 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from tests.support.engine import engine
-from tests.support.server import Reply, ScriptedServer
-from tui_agent.events import UsageReported
+import pytest
+
+from tests.context.compare import check
+from tests.support.engine import Run, engine, scripted_settings
+from tests.support.server import Hold, Reply, ScriptedServer, Step
+from tui_agent.agent.driver import IDLE_TURNS
+from tui_agent.agent.past import requests
+from tui_agent.commands import CommandError
+from tui_agent.compaction.instructions import OPENING
+from tui_agent.context import Context
+from tui_agent.context.errors import LogWriteError
+from tui_agent.events import (
+    Answer,
+    Asked,
+    CompactionCompleted,
+    Notice,
+    Rotated,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
+from tui_agent.planning.goal import State
+
+SUMMARY = """\
+## Goal and current request
+Ten parts are to be written.
+
+## Done
+- Some parts were written.
+
+## In progress
+None.
+
+## Decisions and why
+None.
+
+## Failed approaches
+None.
+
+## Open questions
+None.
+
+## Files and their state
+None.
+"""
 
 
-async def test_it_goes_on_by_itself_until_the_model_says_that_it_is_complete(tmp_path: Path) -> None:
+def goal_of(run: Run) -> State:
+    state = run.session.goal.now
+    assert state is not None
+    return state
+
+
+def texts(message: dict[str, Any]) -> list[str]:
+    return [block["text"] for block in message["content"] if block["type"] == "text"]
+
+
+def turn_of(body: dict[str, Any]) -> int:
+    """The turn of the goal that a request belongs to."""
+    found = re.findall(
+        r"^Turn (\d+) ", "\n".join(t for m in body["messages"] for t in texts(m)), re.MULTILINE
+    )
+    return int(found[-1])
+
+
+def is_summariser(body: dict[str, Any]) -> bool:
+    return OPENING in str(body["messages"][-1]["content"])
+
+
+class Worker:
+    """A model that writes a part in each turn: a call, then a few words; `before` may give another answer instead."""
+
+    def __init__(self, parts: int) -> None:
+        self.parts = parts
+        self.written = 0
+        self.before: Callable[[int], Step | None] = lambda turn: None
+        self.summaries = 0
+
+    def __call__(self, body: dict[str, Any]) -> Any:
+        if is_summariser(body):
+            self.summaries += 1
+            return Reply.text(SUMMARY)
+        if body["messages"][-1]["content"][-1]["type"] == "tool_result":
+            return Reply.text(f"part {self.written} is written. " + "It reads well. " * 60)
+        if (step := self.before(turn_of(body))) is not None:
+            return step if isinstance(step, Reply) else step(body)
+        self.written += 1
+        report: dict[str, Any] = {"done": [self.written]}
+        if self.written == 1:
+            report["add"] = [f"part {number}" for number in range(1, self.parts + 1)]
+        if self.written == self.parts:
+            report |= {"status": "complete", "reason": "all parts are written"}
+        return Reply.tools(("bash", {"command": f"echo part {self.written}"}), ("goal", report))
+
+
+async def test_ten_turns_through_compactions_a_busy_endpoint_an_interrupt_and_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server:
+        worker, held = Worker(10), {turn: Hold() for turn in (3, 5, 8, 9)}
+        busy = [Reply.error(529, retry_after=0.01)]
+        told: list[UsageReported | CompactionCompleted] = []
+
+        def before(turn: int) -> Step | None:
+            if turn == 2 and busy:
+                return busy.pop()
+            hold = held.get(turn)
+            if hold is None or hold.reached.is_set():
+                return None
+            if turn in (3, 8):  # a compaction is asked for meanwhile; the turn goes on
+                return replace(worker_step(), held=hold, held_after=0)
+            return Reply.text("half of an answer").holding(hold, after=2)
+
+        def worker_step() -> Reply:
+            worker.before = lambda turn: None
+            made = worker({"messages": [{"content": [{"type": "text", "text": "Turn 1 "}]}]})
+            worker.before = before
+            assert isinstance(made, Reply)
+            return made
+
+        def count(run: Run) -> None:
+            told.extend(run.all(UsageReported))
+            told.extend(run.all(CompactionCompleted))
+
+        worker.before = before
+        server.always(worker)
+        chosen = scripted_settings(server)
+        async with engine(tmp_path, server, settings=chosen, allow=["bash"]) as run:
+            await run.session.perform("goal", "tokens=10m", "write ten parts")
+            await held[3].reached.wait()
+            await run.session.perform("compact")
+            held[3].release.set()
+            await held[5].reached.wait()
+            assert len(run.all(CompactionCompleted)) == 1
+            assert await run.session.cancel()
+            assert (goal_of(run).status, goal_of(run).reason) == ("paused", "you stopped it")
+            await run.session.until_idle()
+            sent = len(server.requests)
+            await run.session.perform("goal", "resume")
+            await held[8].reached.wait()
+            await run.session.perform("compact")
+            held[8].release.set()
+            await held[9].reached.wait()
+            assert len(run.all(CompactionCompleted)) == 2 and len(server.requests) > sent
+            folder = run.session.folder.path
+            await run.session.close()
+            count(run)
+        async with engine(tmp_path, server, settings=chosen, allow=["bash"], resume="latest") as run:
+            assert (goal_of(run).status, goal_of(run).reason) == ("paused", "the program was closed")
+            sent = len(server.requests)
+            await run.session.until_idle()
+            assert len(server.requests) == sent, "it never goes on by itself after a restart"
+            await run.session.perform("goal", "resume")
+            await run.session.until_idle()
+            state = goal_of(run)
+            assert (state.status, state.reason, state.done) == ("complete", "all parts are written", 10)
+            assert state.spent.turns == 12, "ten that wrote a part, and the two that were cut short"
+            assert worker.summaries == 2
+            count(run)
+            taken = sum(e.total if isinstance(e, UsageReported) else e.input + e.output for e in told)
+            assert state.spent.tokens == taken
+            for body in server.requests:
+                assert "write ten parts" in str(body["messages"]), "no request is without the goal"
+            await check(run.context)
+        for path in sorted(folder.glob("context*.jsonl")):
+            context = Context(path, read_only=True)
+            await context.restore()
+            for usage, built in requests(context):
+                assert usage["request"] == built.sha256, path
+
+
+def steady(body: dict[str, Any]) -> Reply:
+    """A call in each turn, then a word; 100 tokens a request, most of them read from the cache."""
+    reply = (
+        Reply.text("on")
+        if body["messages"][-1]["content"][-1]["type"] == "tool_result"
+        else Reply.tools(("bash", {"command": "true"}))
+    )
+    return reply.using(input=10, output=10, cache_read=70, cache_write=10)
+
+
+@pytest.mark.parametrize(
+    ("budget", "sent", "turns", "says"),
+    [
+        ("turns=3", 6, 3, "3 of 3 turns are spent"),
+        ("turns=1", 2, 1, "1 of 1 turns are spent"),
+        ("tokens=500", 5, 3, "500 of 500 tokens are spent"),
+        ("tokens=501", 6, 3, "600 of 501 tokens are spent"),
+        ("tokens=1", 1, 1, "100 of 1 tokens are spent"),
+        ("minutes=1.5", 3, 2, "1.5 of 1.5 minutes are spent"),
+    ],
+)
+async def test_a_budget_stops_it_before_the_request_that_would_be_one_too_many(
+    budget: str, sent: int, turns: int, says: str, tmp_path: Path
+) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
-        server.script(
-            Reply.tools(("goal", {"add": ["one", "two"]})),
-            Reply.text("planned"),
-            Reply.tools(("bash", {"command": "echo one"}), ("goal", {"done": [1]})),
-            Reply.text("one is done"),
-            Reply.tools(("goal", {"done": [2], "status": "complete", "reason": "both are there"})),
-            Reply.text("all done"),
-        )
-        await run.session.perform("goal", "do one and two")
+        seconds = [0.0]
+        run.session.driver.clock = lambda: seconds[0]
+
+        def half_a_minute(body: dict[str, Any]) -> Reply:
+            seconds[0] += 30
+            return steady(body)
+
+        server.always(half_a_minute)
+        await run.session.perform("goal", budget, "go on and on")
         await run.session.until_idle()
-        state = run.session.goal.now
-        assert state is not None
-        assert (state.status, state.reason, state.done) == ("complete", "both are there", 2)
-        assert state.spent.turns == 3 and len(server.requests) == 6
-        assert state.spent.tokens == sum(usage.total for usage in run.all(UsageReported))
+        state = goal_of(run)
+        assert (len(server.requests), state.spent.turns) == (sent, turns)
+        assert (state.spent.tokens, state.spent.seconds) == (100 * sent, 30 * sent)
+        assert (state.status, state.reason) == ("paused", f"out of budget: {says}")
+        cut = sent % 2 == 1
+        assert run.all(TurnEnded)[-1].reason == ("budget" if cut else "end_turn")
+        with pytest.raises(CommandError, match="/goal budget"):
+            await run.session.perform("goal", "resume")
+        kind = budget.partition("=")[0]
+        await run.session.perform("goal", "budget", f"{kind}=none", "turns=5")
+        await run.session.perform("goal", "resume")
+        await run.session.until_idle()
+        assert goal_of(run).spent.turns == 5, "what was spent before counts"
+
+
+async def test_the_model_cannot_forge_its_budget_nor_its_words(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server) as run:
+        server.script(
+            Reply.tools(
+                ("goal", {"budget": {"turns": 99}}),
+                ("goal", {"text": "something else"}),
+                ("goal", {"spent": {"turns": 0}, "status": "active"}),
+                ("goal", {"status": "active"}),
+                ("goal", {"status": "blocked"}),
+                ("goal", {"done": [7]}),
+            ),
+            Reply.text("so be it"),
+        )
+        await run.session.perform("goal", "turns=1 keep to it")
+        await run.session.until_idle()
+        state = goal_of(run)
+        assert (state.text, state.budget.turns, state.spent.turns, state.status) == (
+            "keep to it",
+            1,
+            1,
+            "paused",
+        )
+        results = server.requests[-1]["messages"][-1]["content"]
+        assert len(results) == 6 and all(result["is_error"] for result in results)
+
+
+async def test_a_persons_words_come_first_and_then_it_goes_on(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        hold = Hold()
+        server.script(
+            Reply.tools(("bash", {"command": "true"})).holding(hold, after=0),
+            Reply.text("heard at the step"),
+            Reply.text("answered after the turn"),
+        )
+        server.always(steady)
+        await run.session.perform("goal", "turns=2 go on")
+        await hold.reached.wait()
+        await run.session.submit("use tabs", when="step")
+        await run.session.submit("what time is it?", when="turn")
+        hold.release.set()
+        await run.session.until_idle()
+        assert [started.prompt for started in run.all(TurnStarted)] == ["", "what time is it?", ""]
+        assert texts(server.requests[1]["messages"][-1]) == ["use tabs"]
+        assert texts(server.requests[2]["messages"][-1])[0] == "what time is it?"
+        assert turn_of(server.requests[3]) == 2
+        assert goal_of(run).spent.turns == 2, "a person's own turn is none of the goal's"
+
+
+async def test_a_budget_does_not_cut_short_what_a_person_says_meanwhile(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        hold = Hold()
+        server.script(
+            Reply.tools(("bash", {"command": "true"})).using(input=90, output=10).holding(hold, after=0),
+            Reply.text("an answer"),
+        )
+        await run.session.perform("goal", "tokens=100 go on")
+        await hold.reached.wait()
+        await run.session.submit("wait, what is that?")
+        hold.release.set()
+        await run.session.until_idle()
+        assert run.context.history[-1].text == "an answer"
+        assert goal_of(run).reason.startswith("out of budget")
+
+
+async def test_a_failing_endpoint_pauses_it_with_the_reason(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.script(*[Reply.error(529, "all busy", retry_after=0.01)] * 8)
+        await run.session.perform("goal", "go on")
+        await run.session.until_idle()
+        state = goal_of(run)
+        assert state.status == "paused" and "busy" in state.reason
+        assert server.remaining == 0 and state.spent.turns == 1
+        server.script(Reply.tools(("goal", {"status": "complete"})), Reply.text("done"))
+        await run.session.perform("goal", "resume")
+        await run.session.until_idle()
+        assert goal_of(run).status == "complete"
+
+
+async def test_an_overflow_that_nothing_helps_pauses_it(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server) as run:
+        server.always(Reply.overflow())
+        await run.session.perform("goal", "go on")
+        await run.session.until_idle()
+        assert goal_of(run).status == "paused" and "tokens" in goal_of(run).reason
+
+
+async def test_a_log_that_cannot_be_written_stops_it_though_that_cannot_be_written_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.always(steady)
+        hold = Hold()
+        server.script(steady({"messages": [{"content": [{"type": "text"}]}]}).holding(hold, after=0))
+        await run.session.perform("goal", "go on")
+        await hold.reached.wait()
+
+        async def full(self: Context, *arguments: Any, **fields: Any) -> Any:
+            raise LogWriteError(self.path, 28, "a record could not be written")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Context, "append_message", full)
+            patched.setattr(Context, "set_state", full)
+            hold.release.set()
+            await run.session.until_idle()
+        assert goal_of(run).status == "active", "the log says so, and nobody works on it"
+        assert len(server.requests) == 1 and not run.session.busy
+        ended = await run.say("and now?")
+        assert ended.reason == "end_turn"
+        assert goal_of(run).status == "paused" and "could not be written" in goal_of(run).reason
+
+
+@pytest.mark.parametrize("note", ["", "not that one, use pnpm"])
+async def test_a_refused_call_pauses_it_unless_the_reason_says_how_to_go_on(
+    note: str, tmp_path: Path
+) -> None:
+    def refuse(asked: Asked) -> Answer:
+        return Answer("no", note=note)
+
+    async with ScriptedServer() as server, engine(tmp_path, server, answers=refuse) as run:
+        server.script(
+            Reply.tools(("bash", {"command": "npm test"})), *[Reply.text("with pnpm then")] * bool(note)
+        )
+        await run.session.perform("goal", "turns=1 test it")
+        await run.session.until_idle()
+        says = "out of budget: 1 of 1 turns are spent" if note else "you refused a call"
+        assert (goal_of(run).status, goal_of(run).reason) == ("paused", says)
+
+
+async def test_turns_in_which_nothing_is_done_end_it(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server) as run:
+        server.always(Reply.text("I shall begin at once."))
+        await run.session.perform("goal", "begin")
+        await run.session.until_idle()
+        assert len(server.requests) == IDLE_TURNS
+        assert goal_of(run).reason == f"no tool was called in {IDLE_TURNS} turns"
+
+
+async def test_what_the_model_calls_blocked_waits_for_a_person(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server) as run:
+        server.script(
+            Reply.tools(("goal", {"status": "blocked", "reason": "the password is missing"})),
+            Reply.text("I cannot go on"),
+            Reply.text("good"),
+        )
+        await run.session.perform("goal", "log in")
+        await run.session.until_idle()
+        assert goal_of(run).status == "blocked"
+        assert any("the password is missing" in notice.text for notice in run.all(Notice))
+        await run.say("it is swordfish")
+        told = str(server.requests[-1]["messages"][-1])
+        assert "It is blocked" in told and "log in" in told
+
+
+async def test_a_compaction_that_runs_is_waited_for(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.always(steady)
+        for number in range(4):
+            await run.say(f"part {number}")
+        hold = Hold()
+        server.script(Reply.text(SUMMARY).holding(hold, after=1))
+        await run.session.perform("compact")
+        await hold.reached.wait()
+        await run.session.perform("goal", "turns=1", "go on")
+        sent = len(server.requests)
+        assert goal_of(run).spent.turns == 0
+        hold.release.set()
+        await run.session.until_idle()
+        assert run.all(CompactionCompleted) and len(server.requests) == sent + 2
+        assert "go on" in str(server.requests[-1]["messages"])
+        await check(run.context)
+
+
+async def test_a_jump_brings_the_goal_of_that_point_back_and_nothing_into_the_composer(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.always(steady)
+        await run.session.perform("goal", "turns=3", "go on")
+        await run.session.until_idle()
+        last = goal_of(run)
+        turns = run.session.timeline.turns()
+        assert [turn.words for turn in turns] == ["", "", ""]
+        await run.session.perform("revert", str(turns[1].id))
+        assert run.all(Rotated)[-1].words == ""
+        now = goal_of(run)
+        assert (now.spent.turns, now.status, now.reason) == (1, "paused", "the history was changed")
+        assert run.session.timeline.can_redo() is False and not run.session.busy
+        await check(run.context)
+        await run.session.perform("undo")
+        assert goal_of(run) == last
+        await run.session.perform("redo")
+        assert goal_of(run).spent.turns == 1
+        backup = run.context.backups()[-1].name
+        await run.session.perform("restore", backup)
+        assert goal_of(run) == last
+        await run.session.perform("clear")
+        assert run.session.goal.now is None
+
+
+async def test_a_killed_program_loses_nothing_that_was_spent(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        server.script(
+            Reply.tools(("goal", {"add": ["one"]})).using(input=90, output=10),
+            Reply.tools(("bash", {"command": "true"})).using(input=190, output=10),
+        )
+        async with engine(tmp_path, server, answers=lambda asked: None) as run:
+            await run.session.perform("goal", "turns=9", "go on")
+            await run.until(Asked)  # the second usage is on disk, and not noted yet
+            assert goal_of(run).spent.tokens == 100
+            folder = run.session.folder
+            died = tmp_path / "died" / folder.id
+            shutil.copytree(folder.path, died)
+        shutil.rmtree(folder.path)
+        died.rename(folder.path)
+        async with engine(tmp_path, server, resume="latest") as run:
+            state = goal_of(run)
+            assert (state.status, state.reason) == ("paused", "the program was closed")
+            assert (state.spent.tokens, state.spent.turns) == (300, 1)
+            assert any("/goal resume" in notice.text for notice in run.all(Notice))
+            server.always(steady)
+            await run.session.perform("goal", "resume")
+            await run.session.until_idle()
+            assert goal_of(run).spent.turns == 9
+            await check(run.context)
+
+
+async def test_a_session_that_can_only_be_read_shows_it_and_starts_nothing(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, answers=lambda asked: None) as run:
+        server.script(Reply.tools(("bash", {"command": "true"})))
+        await run.session.perform("goal", "go on")
+        await run.until(Asked)
+        async with engine(tmp_path, server, resume=run.session.id) as other:
+            assert other.session.read_only
+            assert "go on" in (await other.session.perform("goal")).text
+            for words in (("pause",), ("resume",), ("clear",), ("edit", "x"), ("another",)):
+                with pytest.raises(CommandError, match="only be read"):
+                    await other.session.perform("goal", *words)
+        assert goal_of(run).status == "active"
+
+
+async def test_it_is_told_once_per_change_in_a_persons_turns(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.always(steady)
+        await run.session.perform("goal", "turns=1", "A")
+        await run.session.until_idle()
+
+        async def told(*commands: str) -> int:
+            for command in commands:
+                await run.session.perform("goal", *command.split())
+            before = len(run.context.history)
+            await run.say("and?")
+            return sum(
+                message.origin == "injection" and "<goal-" in message.text
+                for message in list(run.context.history)[before:]
+            )
+
+        assert await told() == 1, "that it is paused"
+        assert await told() == 0
+        assert await told("edit B") == 1
+        assert await told("edit A") == 1, "A after B is news"
+        assert await told("budget turns=7") == 0
+        record = next(iter(run.context.newest_of("injection")))
+        await run.session.perform("drop", record.id)
+        assert await told() == 1, "it was lost"
+        await run.session.perform("goal", "clear")
+        await run.say("and?")
+        assert "no goal any more" in str(server.requests[-1]["messages"])
+
+
+async def test_the_title_is_the_goal_and_every_record_of_a_turn_has_an_origin(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.always(steady)
+        await run.session.perform("goal", "turns=1", "mend the parser")
+        await run.session.until_idle()
+        assert run.session.title == "mend the parser"
+        assert not any(message.is_words for message in run.context.history)
+        assert not server.violations
+
+
+async def test_commands_say_what_is_wrong_and_change_nothing(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server) as run:
+        perform = run.session.perform
+
+        async def refused(*words: str) -> str:
+            with pytest.raises(CommandError) as raised:
+                await perform("goal", *words)
+            return str(raised.value)
+
+        for words in (
+            ("pause",),
+            ("clear",),
+            ("edit", "x"),
+            ("budget", "turns=3"),
+            ("milestone", "x"),
+            ("resume",),
+        ):
+            assert "there is no goal" in await refused(*words)
+        assert "4,001" in await refused("x" * 4_001)
+        assert run.session.goal.now is None and not server.requests
+        server.script(Reply.text("fine").stopping("refusal"))
+        await perform("goal", "turns=2 clear the\n  backlog")
+        await run.session.until_idle()
+        assert goal_of(run).text == "clear the\n  backlog"
+        assert goal_of(run).reason == "the model refused to answer"
+        assert "/goal edit TEXT" in await refused("another")
+        assert "tokens=50000" in await refused("budget", "lots")
+        assert "above 0" in await refused("budget", "turns=0")
+        assert "4,001" in await refused("edit", "x" * 4_001)
+        assert "no milestone 2" in await refused("milestone", "done", "2")
+        assert (await perform("goal", "milestone", "read", "it")).data["goal"]["milestones"]
+        await perform("goal", "milestone", "done", "1")
+        assert goal_of(run).done == 1
+        await perform("goal", "milestone", "drop", "1")
+        assert goal_of(run).milestones == ()
+        await perform("goal", "complete")
+        assert "complete already" in await refused("complete")
+        server.script(Reply.text("fine").stopping("refusal"))
+        await perform("goal", "--", "pause", "the", "music")
+        await run.session.until_idle()
+        assert goal_of(run).text == "pause the music"
+        assert json.loads(json.dumps((await perform("goal")).data))["goal"]["status"] == "paused"
