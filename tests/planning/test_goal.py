@@ -112,7 +112,7 @@ def test_a_turn_that_runs_is_not_stopped_by_the_number_of_turns() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["x", 7, [], {}, {"text": ""}, {"text": 3}, {"text": "x", "status": "odd"}, {"text": "x", "budget": {"turns": "9"}}],
+    ["x", 7, [], {}, {"text": ""}, {"text": 3}, {"text": "x", "status": "?"}, {"text": "x", "budget": {"turns": "9"}}],
 )  # fmt: skip
 def test_what_another_program_wrote_and_is_no_goal_is_none(value: Any) -> None:
     assert goal.read({"goal": value}) is None
