@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.literal import one_line
 from tui_agent.tools.selection import SELECT, weights
 from tui_agent.tools.tool import ToolError
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from tui_agent.tools.mcp.server import Server
     from tui_agent.tools.mcp.servers import Servers
 
+_NAME = 24
+"""Characters of a server's name."""
 _NONE = (
     "no MCP servers are configured. Settings name them in [mcp.servers.NAME] (command and args, or url); the .mcp.json "
     "of a workspace is read too"
@@ -76,19 +79,21 @@ def _listed(session: Session, servers: Servers) -> Outcome:
                 "log": str(server.log),
             }
         )
-    lines = [_line(row, held_back=SELECT in in_force) for row in rows]
-    return Outcome("\n".join(["MCP servers:", *lines]), {"servers": rows, "held_back": SELECT in in_force})
+    width = max(len(one_line(row["name"], _NAME)) for row in rows)
+    lines = [_line(row, width) for row in rows]
+    held_back = SELECT in in_force
+    if held_back:
+        count = sum(row["in_full"] for row in rows)
+        lines.append(f"descriptions are held back, {count or 'none'} in full; select_tools gives the others")
+    return Outcome("\n".join(["MCP servers:", *lines]), {"servers": rows, "held_back": held_back})
 
 
-def _line(row: dict[str, Any], *, held_back: bool) -> str:
+def _line(row: dict[str, Any], width: int) -> str:
     cost = row["tokens"]
-    count = f"{row['tools']} tool" + ("s" if row["tools"] != 1 else "")
-    parts = [row["name"], row["state"], count]
+    count = f"{row['tools']:>3} tool" + ("s" if row["tools"] != 1 else " ")
+    text = f"  {one_line(row['name'], _NAME):<{width}}  {row['state']:<13}  {count}"
     if row["tools"]:
-        parts.append(f"~{cost['in_full']:,} tokens described in full, ~{cost['by_name']:,} by name")
-    if held_back and row["tools"]:
-        parts.append(f"held back but for {row['in_full']}")
-    text = "  " + "  ".join(parts)
+        text += f"  ~{cost['in_full']:,} tokens, ~{cost['by_name']:,} by name"
     if row["error"]:
-        text += f"\n    {row['error']}"
-    return text
+        text += f"\n    last error: {one_line(row['error'], 300)}"
+    return text.rstrip()

@@ -43,7 +43,7 @@ class McpTool:
         shown = f" {short}" if len(short) <= _ONE_LINE else f"\n{whole}"
         return Need(
             "run",
-            title_of(short if arguments else self._tool),
+            title_of(short) if arguments else "",
             rule=self.name,
             body=f"{self.server.spec.name}: {self._tool}{shown}",
             question="call this tool of an MCP server?",
