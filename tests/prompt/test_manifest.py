@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -113,7 +113,7 @@ def test_the_items_of_any_session_tile_its_request_and_sum_up_to_its_weight(seed
 
 
 @pytest.mark.slow
-@examples(400)
+@settings(max_examples=150, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 400))
 def test_the_items_of_any_longer_session_tile_its_request_too(seed: int, messages: int) -> None:
     asyncio.run(_random_session(seed, messages))
