@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from tests.agent.conftest import Clock
 from tests.compaction.running import SUMMARY, compacted
+from tests.support import mcp_small
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.longtalk import LongTalk, Weather, prepare
 from tests.support.server import Reply, ScriptedServer
-from tui_agent.events import CompactionCompleted, Event, MicroCompacted, Rotated, UsageReported
-from tui_agent.settings.schema import Compaction
+from tui_agent.events import CompactionCompleted, Event, MicroCompacted, Rotated, ToolEnded, UsageReported
+from tui_agent.settings.schema import Compaction, Mcp, McpServer, Tools
 
 E = TypeVar("E", bound=Event)
 
@@ -65,8 +66,13 @@ class Sittings:
     """One session, opened again and again; what all of it told."""
 
     def __init__(self, workspace: Path, server: ScriptedServer, weather: Weather) -> None:
-        made = scripted_settings(server, context_window=30_000, max_output_tokens=2_048)
-        self._settings = replace(made, compaction=Compaction(ahead="off", micro_ratio=0.25, trigger_ratio=0.9))
+        small = McpServer(command=sys.executable, args=(mcp_small.__file__,), timeout=20)
+        self._settings = replace(
+            scripted_settings(server, context_window=30_000, max_output_tokens=2_048),
+            compaction=Compaction(ahead="off", micro_ratio=0.25, trigger_ratio=0.9),
+            mcp=Mcp(servers={"small": small}),
+            tools=Tools(defer="on"),
+        )
         self._workspace = workspace
         self._server = server
         self._weather = weather
@@ -80,7 +86,7 @@ class Sittings:
             self._workspace, self._server, settings=self._settings, resume=resume, allow=["bash:echo *"]
         ) as run:
             self.folder = run.session.folder.path
-            yield run, LongTalk(run, self._server, self._weather)
+            yield run, LongTalk(run, self._server, self._weather, served="small")
             self.heard += run.heard
 
     def all(self, kind: type[E]) -> list[E]:
@@ -88,7 +94,7 @@ class Sittings:
         return [event for event in self.heard if isinstance(event, kind)]
 
 
-async def test_micro_full_revert_undo_refresh_restart_memories_goal_and_plan(
+async def test_micro_full_revert_undo_refresh_restart_mcp_memories_goal_and_plan(
     tmp_path: Path, clock: Clock, weather: Weather
 ) -> None:
     prepare(tmp_path)
@@ -117,6 +123,8 @@ async def test_micro_full_revert_undo_refresh_restart_memories_goal_and_plan(
         sent = {hash_of(body) for body in server.requests}
     found = again(sittings.folder)
     assert sittings.all(MicroCompacted) and weather.compacted
+    results = [event.text for event in sittings.all(ToolEnded)]
+    assert "part 12" in results and any("exit code 3" in text for text in results)
     assert {"compaction", "revert", "undo", "refresh"} <= {event.op for event in sittings.all(Rotated)}
     assert all(stored == rebuilt for _, stored, rebuilt in found)
     assert {stored for _, stored, _ in found} <= sent, "what is found is what was sent"

@@ -50,12 +50,19 @@ def prepare(workspace: Path, *, files: int = 30) -> None:
 
 
 class LongTalk:
-    """One session's person and model. `weather` is the source that was given to the session, if one was."""
+    """One session's person and model.
 
-    def __init__(self, run: Run, server: ScriptedServer, weather: Weather | None = None) -> None:
+    `weather` is the source that was given to the session, `served` the name of its MCP server (`mcp_small`), if there
+    are any.
+    """
+
+    def __init__(
+        self, run: Run, server: ScriptedServer, weather: Weather | None = None, served: str = ""
+    ) -> None:
         self._run = run
         self._server = server
         self._weather = weather
+        self._served = served
         self._kinds: list[Callable[[int], Awaitable[None]]] = [
             self._talk,
             self._reads,
@@ -69,6 +76,7 @@ class LongTalk:
             self._mends,
             self._plans,
             self._runs,
+            *([self._serves] if served else []),
         ]
 
     async def turns(self, count: int, first: int = 0) -> AsyncIterator[int]:
@@ -95,8 +103,8 @@ class LongTalk:
 
     async def _memory(self, number: int) -> None:
         await self._run.session.perform("remember", f"habit{number}: Part {number} is written with tabs.")
-        if number > 12:
-            await self._run.session.perform("amend", f"habit{number - 12}", f"With spaces since {number}.")
+        if (before := number - len(self._kinds)) > 0:
+            await self._run.session.perform("amend", f"habit{before}", f"With spaces since {number}.")
         await self._say(number, Reply.text(f"kept in mind {number}"))
 
     async def _thinks(self, number: int) -> None:
@@ -156,6 +164,19 @@ class LongTalk:
         await self._run.session.perform("mode", "plan")
         await self._say(number, Reply.tools(("present_plan", plan)), Reply.text("I will do that"))
         await self._run.session.perform("mode", "ask")
+
+    async def _serves(self, number: int) -> None:
+        """Tools of a server whose descriptions are held back, and a crash of it between two calls."""
+        echo = {"name": f"mcp__{self._served}__echo", "arguments": {"text": f"part {number}"}}
+        crash = {"name": f"mcp__{self._served}__exit", "arguments": {"code": 3}}
+        await self._say(
+            number,
+            Reply.tools(("select_tools", {"names": [echo["name"]]})),
+            Reply.tools(("use_tool", echo)),
+            Reply.tools(("use_tool", crash), ("read_file", {"path": f"part{number % 30}.py"})),
+            Reply.tools(("use_tool", echo)),
+            Reply.text("echoed"),
+        )
 
     async def _runs(self, number: int) -> None:
         await self._say(
