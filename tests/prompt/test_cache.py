@@ -219,6 +219,23 @@ def test_the_first_picture_parts_the_messages_and_the_next_do_not(talk: Talk) ->
         assert predicted.read == figures.read > 3_000
 
 
+def test_pictures_left_out_because_there_are_many_are_no_surprise(talk: Talk) -> None:
+    large = {
+        "type": "blob",
+        "sha256": "0" * 64,
+        "media_type": "image/png",
+        "bytes": 9,
+        "width": 3_000,
+        "height": 9,
+    }
+    talk.say("look")._add("user", [{"type": "image", "source": large}])
+    for number in range(20):
+        assert talk.watch.sent(talk.request(), talk.now) is None
+        talk.answer().say(f"and {number}", picture=True)
+    assert talk.watch.sent(talk.request(), talk.now) is None
+    assert talk.watch.parted == "pictures of over 2000 px are left out of a request with more than 20"
+
+
 def test_an_undone_revert_finds_the_old_branch_again(talk: Talk) -> None:
     begun(talk)
     whole = list(talk.history)

@@ -19,6 +19,7 @@ from msgspec import Struct
 from tui_agent.messages.request import MAX_BREAKPOINTS, Breakpoint
 from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.held import (
+    CROWDED,
     MESSAGES,
     Entry,
     Front,
@@ -169,7 +170,7 @@ class PrefixWatch:
         self.parted = (", ".join(announced or ()) or difference) if difference else ""
         self._follow(request, at, parted=bool(difference))
         self._asked = _Asked(request, predicted, at)
-        return difference if difference and announced is None else None
+        return difference if difference and announced is None and difference != CROWDED else None
 
     def begun(self, at: datetime) -> None:
         """The answer to the last request begins: by now the server has read its cache and written to it, whatever

@@ -72,6 +72,10 @@ def least_cached(model: str) -> int:
     return next((least for start, least in _LEASTS.items() if name.startswith(start)), _LEAST)
 
 
+CROWDED = "pictures of over 2000 px are left out of a request with more than 20"
+"""Why a request parts from one with fewer pictures, or from one with more: the API's limit, so it is no surprise."""
+
+
 class Entry(Struct):
     """A prefix in the cache: its tokens, and when it was written or last read."""
 
@@ -93,6 +97,7 @@ class Line:
         self._thinking = request.thinking
         self._prints = request.prints
         self._last = messages[-1] if messages else None
+        self._crowded = _is_crowded(request)
         self.used = used
         self.entries: dict[Place, Entry] = {}
         self._picture = _first_picture(request, 0) if before is None else before._picture_of(request)
@@ -146,7 +151,7 @@ class Line:
             blocks = before["content"]
             if before["role"] == after["role"] and after["content"][: len(blocks)] == blocks:
                 return ""
-        return f"message {whole + 1} changed"
+        return CROWDED if self._crowded != _is_crowded(new) else f"message {whole + 1} changed"
 
 
 class Front(Struct):
@@ -203,6 +208,11 @@ def _first_picture(request: Request, start: int) -> int | None:
         if any(_is_picture(block) for block in messages[index]["content"]):
             return index
     return None
+
+
+def _is_crowded(request: Request) -> bool:
+    """Were large pictures left out because there are many?"""
+    return any(change.rule == "many_images" for change in request.changes)
 
 
 def _is_picture(block: Mapping[str, Any]) -> bool:
