@@ -105,7 +105,8 @@ class StateChanged(Event, frozen=True):
 class TurnStarted(Event, frozen=True):
     """A prompt is being worked on. `checkpoint` is the uid of the turn's checkpoint, `number` its id.
 
-    Where nobody spoke `prompt` is empty, and `goal` is what the model was told of the goal to work on.
+    Where nobody spoke `prompt` is empty, and `goal` is what the model was told of the goal to work on. `record` is what
+    begins the turn in the log, empty if it is begun again.
     """
 
     checkpoint: str
@@ -113,6 +114,7 @@ class TurnStarted(Event, frozen=True):
     prompt: str
     images: tuple[Block, ...] = ()
     goal: str = ""
+    record: str = ""
 
 
 class Reminder(Struct, frozen=True):
@@ -307,7 +309,7 @@ class Question(Struct, frozen=True):
     """
 
     id: str
-    kind: Literal["approval", "text", "choice", "agree", "review", "memory", "plan"]
+    kind: Literal["approval", "text", "choice", "agree", "review", "memory", "plan", "ways"]
     title: str
     body: str = ""
     tool: str = ""
@@ -364,8 +366,8 @@ class Appended(Event, frozen=True):
 class Rotated(Event, frozen=True):
     """The history was rewritten in one step; the old file is `backup`. Whoever shows the history reads it anew.
 
-    `op`: revert, clear, restore, undo, redo, prompt, compaction, edit; or reload, without a backup: another program had
-    changed the file, and it was read again. `words` and `images` are what a person
+    `op`: revert, clear, restore, undo, redo, prompt, refresh, compaction, edit; or reload, without a backup: another
+    program had changed the file, and it was read again. `words` and `images` are what a person
     said at the checkpoint reverted to, for the composer.
     """
 

@@ -27,14 +27,20 @@ class Reminders:
     async def remind(self, words: str = "") -> Reminded | None:
         """Append what the model does not know yet, beside the words said since the last time; None if that is nothing.
 
+        What is left out turn after turn is said once.
+
         Raises:
             ContextError: it could not be written.
         """
+        before = {one.name for one in self.last.left}
         self.last = last = await self._injections.collect(self._look(words))
-        if not (last.told or last.left):
-            return None
         told = tuple(Reminder(put.name, put.record, put.short, put.text, put.tokens) for put in last.told)
-        return Reminded(told, tuple(LeftOut(one.name, one.why, one.tokens) for one in last.left))
+        left = tuple(
+            LeftOut(one.name, one.why, one.tokens)
+            for one in last.left
+            if not one.twin and one.name not in before
+        )
+        return Reminded(told, left) if told or left else None
 
     def unsent(self) -> list[Item]:
         """What was due and left out the last time, as the manifest lists it."""

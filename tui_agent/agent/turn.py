@@ -89,6 +89,8 @@ class Turn:
         self._step = 0
         self._unwritten = False
         self._reminded: Reminded | None = None
+        self._begun = ""
+        """The record that began the newest turn; "" if it is asked for again."""
         self.said = False
         """True once the prompt of the newest turn is on disk."""
 
@@ -105,11 +107,12 @@ class Turn:
         as `run` does.
         """
         self.said, self._spoken = True, False
-        self._goal = ""
+        self._goal = self._begun = ""
 
         async def open_turn(words: str, images: Sequence[Block]) -> None:
             await self._context.checkpoint(turn=True)
             self._goal = await begin()
+            self._begun = self._context.records[-1].id
             self._reminded = await self._remind("")
 
         return await self._run("", (), open_turn, about=goal)
@@ -137,7 +140,8 @@ class Turn:
                 self._unwritten = False
                 self._emit(LogRecovered())
             turn = next(point for point in reversed(self._context.checkpoints()) if point.turn)
-            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images), self._goal if about else ""))
+            goal = self._goal if about else ""
+            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images), goal, self._begun))
             self._tell_reminded()
             reason = await self._steps()
         except asyncio.CancelledError:
@@ -161,11 +165,12 @@ class Turn:
 
     async def _open(self, words: str, images: Sequence[Block]) -> None:
         await self._context.checkpoint(turn=True)
-        await self._say(words, images)
+        self._begun = await self._say(words, images)
         self.said = True
         self._reminded = await self._remind(words)
 
     async def _go_on(self, words: str, images: Sequence[Block]) -> None:
+        self._begun = ""
         if not any(point.turn for point in self._context.checkpoints()):
             await self._context.checkpoint(turn=True)
         self._reminded = await self._remind(words)
@@ -186,8 +191,10 @@ class Turn:
             return
         self._emit(Rotated("reload", "", len(self._context.records)))
 
-    async def _say(self, words: str, images: Sequence[Block]) -> None:
-        await self._context.append_message({"role": "user", "content": [*images, text_block(words)]})
+    async def _say(self, words: str, images: Sequence[Block]) -> str:
+        message = {"role": "user", "content": [*images, text_block(words)]}
+        (record,) = await self._context.append_message(message)
+        return record.id
 
     async def _steps(self) -> str:
         cut = paused = 0

@@ -55,6 +55,8 @@ class Left(Struct, frozen=True):
     name: str
     why: str
     tokens: int
+    twin: str = ""
+    """The source that tells it already."""
 
 
 class Collected(Struct, frozen=True):
@@ -163,7 +165,7 @@ class Injections:
         for offer, twin in _apart(sorted(due, key=lambda one: -one.priority), sent):
             tokens = round(estimator.weigh(text_block(offer.told.text)) * factor)
             if twin:
-                left.append(Left(offer.name, f"{twin} tells it already", tokens))
+                left.append(Left(offer.name, f"{twin} tells it already", tokens, twin))
             elif room is not None and offer.priority < ALWAYS and tokens > room:
                 left.append(
                     Left(offer.name, f"no room: about {tokens:,} tokens, {max(0, room):,} are free", tokens)
@@ -174,7 +176,7 @@ class Injections:
         return chosen, left
 
     async def _append(self, offer: _Offer, tokens: int) -> Put:
-        told = offer.told
+        told, short = offer.told, offer.told.short or offer.name
         source: dict[str, Any] = {"name": offer.name, "fp": fingerprint(told.text, told.version)}
         if told.version:
             source["version"] = told.version
@@ -182,8 +184,9 @@ class Injections:
             {"role": "user", "content": [text_block(told.text)]},
             origin="injection",
             sources=[{**source, **told.fields}],
+            meta={"told": short},
         )
-        return Put(offer.name, record.id, told.text, told.short or offer.name, tokens)
+        return Put(offer.name, record.id, told.text, short, tokens)
 
 
 def newest(context: Shown, name: str) -> tuple[str, Mapping[str, Any]] | None:
@@ -221,7 +224,7 @@ def _due(offer: _Offer, before: Sent | None) -> _Offer | None:
     if not told.text.strip():
         if before is None or not told.withdrawn or before.text == told.withdrawn:
             return None
-        return replace(offer, told=Told(told.withdrawn), own=True)
+        return replace(offer, told=replace(told, text=told.withdrawn, version=""), own=True)
     if before is not None and before.text == told.text and before.source.get("version", "") == told.version:
         return None
     return offer

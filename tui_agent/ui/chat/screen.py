@@ -64,7 +64,7 @@ _IDLE = 1.0
 WAYS_OUT = ("Try again", "Begin a new session", "Use the demo model", "Quit")
 """What can be done when a session cannot be opened."""
 _OPENING = "opening"
-_HOLDS = ("compaction", "edit", "prompt", "reload")
+_HOLDS = ("compaction", "edit", "prompt", "refresh", "reload")
 """Rewrites that no person goes back or forth by: who has scrolled up stays there."""
 
 
@@ -236,9 +236,14 @@ class ChatScreen(Writing, Keyed):
             )
             await self.dock.ask(question, take_focus=free)
 
-    async def offer(self, question: Question, done: Callable[[Answer], None]) -> None:
-        """Ask what a person's own command needs to know: at once, before what waits. `done` gets the answer."""
+    async def offer(
+        self, question: Question, done: Callable[[Answer], None], *, at_once: bool = True
+    ) -> None:
+        """Ask what a person's own command needs to know: `at_once`, before what waits. `done` gets the answer."""
         self._own[question.id] = done
+        if not at_once:
+            await self.ask(question)
+            return
         await self.dock.ask(question, take_focus=True)
         for _ in range(2 * len(self.dock.waiting)):
             if self.dock.waiting[0].id == question.id:
@@ -331,7 +336,7 @@ class ChatScreen(Writing, Keyed):
             return
         plan, goal = session.plans.now, session.goal.now
         self.todo.tell(session.todo.items(), plan=plan.title if plan is not None else "", goal=goal)
-        self.goal_line.show(goal)
+        self.goal_line.show(None if self.todo.display else goal)  # the panel shows it too
         self.status.tell(mode=session.plans.mode.now)
         self._fit()
 
@@ -421,11 +426,11 @@ class ChatScreen(Writing, Keyed):
 
     def on_transcript_way_chosen(self, event: Transcript.WayChosen) -> None:
         event.stop()
-        self.slash(event.command)
+        self.results.refusing.go(event.command)
 
     async def on_transcript_ways_wanted(self, event: Transcript.WaysWanted) -> None:
         event.stop()
-        await self.results.ask_ways(event.ways)
+        await self.results.refusing.ask(event.ways)
 
     def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
         event.stop()

@@ -41,6 +41,8 @@ def cause(backup: Backup) -> str:
             return f"{op} {number}".rstrip()
         case "prompt":
             return "prompt put in front"
+        case "refresh":
+            return "prompt refreshed"
         case "compaction":
             before, after = figures.get("tokens"), figures.get("after")
             if not (isinstance(before, int) and isinstance(after, int)):

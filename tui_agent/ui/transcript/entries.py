@@ -263,6 +263,11 @@ def main_argument(arguments: Mapping[str, Any]) -> str:
     return next((value for value in arguments.values() if isinstance(value, str) and value), "")
 
 
+def told_words(short: str) -> str:
+    """The label of a reminder: what the model was told, in a few words."""
+    return f"told: {short}"
+
+
 def unwrapped(text: str) -> str:
     """A reminder without the tags around it."""
     begin, end = "<system-reminder>", "</system-reminder>"

@@ -24,6 +24,7 @@ from tui_agent.ui.transcript.entries import (
     main_argument,
     plain,
     stopped,
+    told_words,
     unwrapped,
 )
 
@@ -213,6 +214,8 @@ class History:
         elif message.origin == "injection" and (turn := self._turns.begun_by(message, previous)) is not None:
             yield Mark(turn.id, str(turn.at or ""))
             yield Aside(GOAL, unwrapped(message.text))
+        elif message.origin == "injection" and (told := _text(message.meta, "told")):
+            yield Aside(told_words(told), unwrapped(message.text))
         elif message.origin is not None:
             yield Aside(ORIGINS.get(message.origin, message.origin), plain(message.content))
         else:

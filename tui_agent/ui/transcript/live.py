@@ -28,6 +28,7 @@ from tui_agent.ui.transcript.entries import (
     is_short,
     main_argument,
     plain,
+    told_words,
     unwrapped,
 )
 from tui_agent.ui.transcript.said import plain_text
@@ -132,14 +133,23 @@ class Live:
                 self._asked(question)
             case events.Answered(question, answer):
                 self._answered(question, answer)
-            case events.TurnStarted(_, number, prompt, images, goal):
+            case events.TurnStarted(_, number, prompt, images, goal, record):
                 self._close_reply()
                 self._trouble.clear()
+                if not (prompt or images or goal):
+                    return  # the turn that failed goes on: its request is sent again
                 self._shown.put(Mark(number, datetime.now().astimezone().isoformat()))
                 if goal:
-                    self._shown.put(Aside(GOAL, unwrapped(goal), record=self._said))
+                    self._shown.put(Aside(GOAL, unwrapped(goal), record=record or self._said))
                 else:
-                    self._shown.put(Words(plain([*images, text_block(prompt)]), record=self._said))
+                    words = plain([*images, text_block(prompt)])
+                    self._shown.put(Words(words, record=record or self._said))
+            case events.Reminded(told, left):
+                for one in told:
+                    text = unwrapped(one.text)
+                    self._shown.put(Aside(told_words(one.short), text, record=one.record))
+                for missing in left:
+                    self._shown.put(Note(f"Not told: {missing.source}: {missing.why}.", "warning"))
             case events.StepStarted():
                 self._close_reply()
             case events.TurnEnded():
