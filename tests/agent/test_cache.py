@@ -85,6 +85,10 @@ async def test_after_a_restart_a_summary_leaves_what_it_leaves(tmp_path: Path, c
             await talked(run, server, 6)
         clock.seconds += 100
         async with engine(tmp_path, server, resume="latest") as run:
+            (tmp_path / "AGENTS.md").write_text("Mind the parser.")
+            await run.session.perform("refresh")
+            assert (await asked(run, server)).parted == "the history was changed (refresh)"
+        async with engine(tmp_path, server, resume="latest") as run:
             server.script(Reply.text(SUMMARY))
             assert isinstance(await compacted(run), CompactionCompleted)
             usage = await asked(run, server)

@@ -50,10 +50,7 @@ def recall(watch: PrefixWatch, context: Shown, now: datetime) -> None:
             watch.forget()  # others may lie between
         last, past = _again(context, record, last)
         request = last.marked(breakpoints(last))
-        estimator, usage = Estimator(last.model, factor=past.factor), _usage(record.body)
-        total = usage.total - usage.output
-        watch.sent(request, at, watch.predict(request, at, total=total, estimator=estimator))
-        watch.answered(usage)
+        watch.recall(request, at, _usage(record.body), Estimator(last.model, factor=past.factor))
 
 
 def _sent(context: Shown, places: Iterable[int]) -> Iterator[tuple[Record, datetime]]:

@@ -189,6 +189,14 @@ class PrefixWatch:
             self._note(asked.request, asked.predicted, asked.at, usage)
         return asked.predicted, asked.at
 
+    def recall(self, request: Request, at: datetime, usage: Usage, estimator: Estimator) -> None:
+        """A request that was sent in an earlier run, with its figures. What was announced is of the next request."""
+        announced = self._announced
+        total = usage.total - usage.output
+        self.sent(request, at, self.predict(request, at, total=total, estimator=estimator))
+        self.answered(usage)
+        self._announced, self.parted = announced, ""
+
     def beside(self, request: Request, at: datetime | None = None) -> None:
         """Another request was answered, which may begin as these do: one for a summary."""
         at = at or clock()
