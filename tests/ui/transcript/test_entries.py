@@ -85,6 +85,12 @@ def test_a_result_without_its_call_and_an_unknown_block_are_shown() -> None:
     assert (entries[1].label, '"x": 1' in entries[1].text) == ("block of type server_tool", True)
 
 
+def test_a_reminder_says_what_the_model_was_told_by_it() -> None:
+    text = "<system-reminder>\nUse tabs.\n</system-reminder>"
+    (entry,) = read([Message("user", [text_block(text)], origin="injection", meta={"told": "1 rule"})])
+    assert isinstance(entry, Aside) and (entry.label, entry.text) == ("told: 1 rule", "Use tabs.")
+
+
 @pytest.mark.parametrize(
     "origin", ["summary", "injection", "dmail", "checkpoint", "background", "repair", "new one"]
 )

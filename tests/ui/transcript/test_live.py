@@ -10,6 +10,7 @@ from tui_agent.events import (
     Answered,
     Appended,
     Asked,
+    LeftOut,
     LogFailed,
     LogRecovered,
     ModelChanged,
@@ -17,6 +18,8 @@ from tui_agent.events import (
     Question,
     QueueChanged,
     QueuedPrompt,
+    Reminded,
+    Reminder,
     ReplyDropped,
     ReplyEnded,
     RequestFailed,
@@ -67,6 +70,27 @@ async def test_a_call_goes_from_being_written_to_its_outcome_on_one_line(outcome
         await host.feed(ended(outcome=outcome))
         assert state(host) == word
         assert host.rows[1:] == [""] * 5
+
+
+async def test_what_the_model_is_told_beside_the_words_is_a_line_each_that_opens() -> None:
+    async with running(72, 12, glyphs=ASCII) as host:
+        text = "<system-reminder>\nAnswer in [b]German[/b].\n</system-reminder>"
+        told = (
+            Reminder("rules", "r2", "1 rule", text, 9),
+            Reminder("files", "r3", "2 files changed", "a.py", 9),
+        )
+        await host.feed(
+            Appended("user", "r1", 1),
+            Appended("user", "r2", 2),
+            Appended("user", "r3", 3),
+            TurnStarted("u", 1, "go on", record="r1"),
+            Reminded(told, (LeftOut("memory", "no room: about 900 tokens, 20 are free", 900),)),
+        )
+        shown = "\n".join(host.rows)
+        assert "told: 1 rule  Answer in [b]German[/b]." in shown and "told: 2 files changed  a.py" in shown
+        assert "Not told: memory: no room: about 900 tokens, 20 are free." in shown
+        entries = [entry for entry in host.transcript.entries if entry.record]
+        assert [entry.record for entry in entries] == ["r1", "r2", "r3"]
 
 
 async def test_a_call_of_several_waits_for_its_turn() -> None:
