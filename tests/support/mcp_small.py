@@ -3,7 +3,7 @@
 Its tools: `echo` {text}, `env` {name}, `args`, `image`, `fail`, `exit` {code}, `hang`, `garbage` (a line that is no
 JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more tool from now on, told),
 `child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled so far). With the word
-`mute` it never answers at all.
+`mute` it never answers at all, with `stubborn` it ends neither with its input nor for a signal that asks it to.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -116,6 +117,10 @@ def answer(message: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    if "stubborn" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin:
         if "mute" not in sys.argv:
             answer(json.loads(line))
+    while "stubborn" in sys.argv:
+        signal.pause()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -120,6 +121,26 @@ async def test_a_call_over_its_time_is_cancelled_and_the_server_goes_on(workspac
         before = psutil.Process().children()
         assert len(json.loads(str((await run.call("cancelled")).content))) == 1
         assert psutil.Process().children() == before
+
+
+async def test_a_call_that_is_stopped_is_cancelled_over_there(workspace: Path) -> None:
+    async with used(workspace) as run:
+        call = asyncio.create_task(run.call("hang"))
+        await run.call("echo", text="behind it")
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        while not json.loads(str((await run.call("cancelled")).content)):  # until it was told
+            pass
+        assert starts() == 1
+
+
+@pytest.mark.slow
+async def test_a_server_that_will_not_end_is_killed(workspace: Path) -> None:
+    async with used(workspace, {"servers": {"small": small("stubborn")}}) as run:
+        server = psutil.Process(int(str((await run.call("child")).content))).parent()
+        assert server is not None
+    assert not server.is_running()
 
 
 async def test_a_huge_answer_is_refused(workspace: Path) -> None:

@@ -6,6 +6,7 @@ stands before it alone. Patterns of file tools are compared with the path as see
 are compared with one simple command, its words parted by single spaces; of a command made of several each must be
 allowed, unless a rule names the whole of it. One with substitutions, redirections or groups always asks (see
 `commandline`); so does everything that leaves the workspace or writes inside `.git`. `bash` alone allows any command.
+`mcp__server__tool` allows any call of a tool of an MCP server, `mcp__server` any call of any of its tools.
 
 The mode of a conversation comes before the rules that allow. `plan` takes away and never gives: what writes is barred,
 commands too unless they only look (see `readonly`), and no rule changes that. `auto-edit` lets files of the workspace
@@ -79,6 +80,11 @@ class Rule(Struct, frozen=True):
             literals[0] if len(pieces) == 1 else None,
         )
 
+    def names(self, tool: str) -> bool:
+        """True if the rule is for this tool: it has its name, or that of its MCP server (`mcp__server`)."""
+        is_server = self.tool.startswith("mcp__") and self.tool.count("__") == 1
+        return self.tool == tool or (is_server and tool.startswith(f"{self.tool}__"))
+
     def takes(self, text: str) -> bool:
         """True if the pattern matches all of `text`; a rule without a pattern takes any."""
         return self.regex is None or self.regex.fullmatch(text) is not None
@@ -97,7 +103,7 @@ class Rules:
 
     def decide(self, tool: Tool, need: Need, mode: Mode = "ask") -> Decision:
         """Whether a call may run: `ask` means that a person decides."""
-        denying = [rule for rule in self._deny if rule.tool == tool.name]
+        denying = [rule for rule in self._deny if rule.names(tool.name)]
         if denying and _covers(denying, need, any_part=True):
             return "deny"
         if mode == "plan" and barred(tool, need):
@@ -110,7 +116,7 @@ class Rules:
             return "allow"
         if mode == "auto-edit" and need.kind == "write" and need.paths:
             return "allow"
-        allowing = [rule for rule, _ in self._allow.values() if rule.tool == tool.name]
+        allowing = [rule for rule, _ in self._allow.values() if rule.names(tool.name)]
         return "allow" if allowing and _covers(allowing, need, any_part=False) else "ask"
 
     def remember(self, rule: str, scope: Scope = "session") -> None:

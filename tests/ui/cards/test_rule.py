@@ -46,3 +46,23 @@ def test_rules_of_file_tools_speak_of_paths() -> None:
     assert meaning("edit_file", "edit_file") == "every call of edit_file inside the workspace"
     assert meaning("edit_file:src/*", "edit_file") == "all edit_file of paths that begin with src/"
     assert meaning("edit_file:src/a.py", "edit_file") == "edit_file of src/a.py only"
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "other"),
+    [
+        ("mcp__desk__read__all", "every call of mcp__desk__read__all, whatever its arguments", False),
+        ("mcp__desk", "every call of every tool of the server desk, whatever its arguments", True),
+    ],
+)
+def test_a_rule_for_a_tool_of_a_server_or_for_all_of_them(rule: str, words: str, other: bool) -> None:
+    assert meaning(rule, "mcp__desk__read__all") == words
+    assert Rule.parse(rule).names("mcp__desk__read__all")
+    assert Rule.parse(rule).names("mcp__desk__write") is other
+    assert not Rule.parse(rule).names("mcp__desktop__read")
+
+
+@pytest.mark.parametrize("rule", ["mcp__desk__read", "mcp__des", "mcp", "mcp__other", "bash"])
+def test_a_rule_of_another_server_is_none_for_this_tool(rule: str) -> None:
+    assert meaning(rule, "mcp__desk__read__all") is None
+    assert not Rule.parse(rule).names("mcp__desk__read__all")

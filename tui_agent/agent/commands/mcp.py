@@ -79,7 +79,7 @@ def _listed(session: Session, servers: Servers) -> Outcome:
                 "log": str(server.log),
             }
         )
-    width = max(len(one_line(row["name"], _NAME)) for row in rows)
+    width = max((len(one_line(row["name"], _NAME)) for row in rows), default=0)
     lines = [_line(row, width) for row in rows]
     held_back = SELECT in in_force
     if held_back:

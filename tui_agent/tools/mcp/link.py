@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
 import json
 import logging
 from base64 import b64decode
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _MOST_PAGES = 50
 _PING_SECONDS = 5.0
 _CONNECT_SECONDS = 30.0
+_GOODBYE_SECONDS = 2.0
 _MORE_SECONDS = 5.0
 """What a call gets beyond its limit, in which the server is told that it is over."""
 _LONGEST_IMAGE = 2_000
@@ -157,12 +160,14 @@ class Connection:
         self._over.set()
         if self._task is None:
             return
-        if not self._opened.is_set():
-            self._task.cancel()
+        if self._opened.is_set():
+            # an address that does not answer any more is left alone; a program takes its own time, which is limited
+            await asyncio.wait([self._task], timeout=None if self._pipe is not None else _GOODBYE_SECONDS)
+        self._task.cancel()
         await asyncio.wait([self._task])
 
     async def _live(self) -> None:
-        _quiet()
+        _load()
         import mcp
         from mcp.types import Implementation
 
@@ -280,9 +285,19 @@ async def _page(cursor: str | None, client: mcp.Client) -> Any:
     return await client.list_tools(cursor=cursor, cache_mode="bypass")
 
 
-def _quiet() -> None:
-    """Keep what the packages write to loggers off the terminal."""
-    for name in ("mcp", "client", "httpx2", "anyio"):
+def _load() -> None:
+    """Import the package without a garbage collection in between, and keep what it writes to loggers off the terminal.
+
+    A collection would stop the screen for as long as it takes, whatever thread it runs in.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        importlib.import_module("mcp")
+    finally:
+        if collecting:
+            gc.enable()
+    for name in ("mcp", "httpx2", "anyio"):
         logger = logging.getLogger(name)
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())

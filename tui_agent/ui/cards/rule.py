@@ -11,7 +11,13 @@ _STAR = re.compile(r"(?<!\\)\*")
 def meaning(rule: str, tool: str) -> str | None:
     """What `rule` lets calls of `tool` do without asking; None if it is no rule for that tool."""
     match = _RULE.fullmatch(rule.strip())
-    if match is None or match[1] != tool or (match[2] is not None and not match[2].strip()):
+    if match is None or (match[2] is not None and not match[2].strip()):
+        return None
+    if tool.startswith("mcp__") and match[2] is None:
+        server = "__".join(tool.split("__")[:2])
+        every = {tool: f"every call of {tool}", server: f"every call of every tool of the server {server[5:]}"}
+        return f"{every[match[1]]}, whatever its arguments" if match[1] in every else None
+    if match[1] != tool:
         return None
     commands = tool == "bash"
     if match[2] is None:
