@@ -324,6 +324,26 @@ def test_a_session_that_is_written_elsewhere_is_not_written(server: Served, run:
     assert server.requests == []
 
 
+def test_a_goal_is_worked_on_until_it_is_complete_or_its_budget_is_spent(
+    server: Served, run: Inside, shop: Path
+) -> None:
+    server.script(
+        Reply.text("a beginning"),
+        Reply.tools(("goal", {"status": "complete", "reason": "it is there"}), ("bash", {"command": "ls"})),
+        Reply.text("the end"),
+        Reply.text("not yet"),
+    )
+    said = run("-p", "build it", "--goal", "turns=5", "--output-format", "json")
+    assert said.code == 0
+    goal = json.loads(said.out)["goal"]
+    assert (goal["text"], goal["status"], goal["spent"]["turns"]) == ("build it", "complete", 2)
+    said = run("-p", "clear it", "--goal", "turns=1")
+    assert (said.code, said.out) == (1, "not yet\n")
+    assert "out of budget: 1 of 1 turns are spent" in said.err
+    for wrong in (("--goal", "turns"), ("--goal", "turns=none=1"), ("--goal", "turns=0")):
+        assert run("-p", "build it", *wrong).code == 1
+
+
 def test_an_empty_prompt_is_refused(run: Inside) -> None:
     said = run("-p", "  ")
     assert (said.code, said.out, said.err.count("\n")) == (1, "", 1)

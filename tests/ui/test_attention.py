@@ -57,6 +57,32 @@ def test_other_ends(reason: str, words: str) -> None:
     assert someone.attention.words == words
 
 
+def pursue(status: str) -> said.StateChanged:
+    return said.StateChanged("goal", {"text": "x", "status": status})
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_of_a_goal_the_bell_rings_at_its_end_and_at_no_turn_before(inside: bool) -> None:
+    someone = Someone()
+    someone.hear(pursue("active"))
+    assert someone.attention.words == "working"
+    for _ in range(3):
+        someone.hear(BEGIN, pursue("active"))
+        assert someone.later(AWAY_S) is None
+        someone.hear(end())
+        assert (someone.attention.words, someone.attention.wait()) == ("working", None)
+    someone.hear(BEGIN)
+    someone.hear(*((pursue("complete"), end()) if inside else (end("budget"), pursue("paused"))))
+    assert (someone.attention.words, someone.attention.wait()) == ("done", 0.0)
+
+
+def test_a_goal_that_is_paused_while_nothing_runs_is_silent() -> None:
+    someone = Someone()
+    someone.later(AWAY_S)
+    someone.hear(pursue("paused"))
+    assert (someone.attention.words, someone.attention.wait()) == ("", None)
+
+
 def test_a_card_rings_once_when_nobody_pressed_a_key_for_a_while() -> None:
     someone = Someone()
     someone.hear(BEGIN)

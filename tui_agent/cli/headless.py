@@ -3,7 +3,8 @@
 `text` streams the answer to the standard output and what went on around it (notices, refused calls, errors) to the
 standard error. `json` prints one object at the end, `stream-json` a line for each event. Nobody can be asked here:
 a tool call that no rule allows is refused, and the model is told so; a plan is printed, and ends the turn. An
-interrupt stops the turn, leaves a sound session and ends with 130.
+interrupt stops the turn, leaves a sound session and ends with 130. With `--goal` the prompt is a goal, which is worked
+on until it is complete (code 0), or blocked, paused or out of budget (code 1).
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
@@ -36,6 +40,7 @@ from tui_agent.events import (
     ToolEnded,
     ToolStarted,
     TurnEnded,
+    TurnStarted,
     UsageReported,
 )
 from tui_agent.literal import one_line, visible
@@ -146,12 +151,12 @@ class _Run:
         try:
             if self._options.mode:
                 await session.perform("mode", self._options.mode)
-            await session.submit(prompt)
+            await self._begin(session, prompt)
         except CommandError as error:
             raise Failed(str(error)) from error
         ended = None
         try:
-            while ended is None:
+            while ended is None or session.driver.due:
                 event = await self._heard.get()
                 if event is None:
                     await session.cancel()
@@ -165,6 +170,8 @@ class _Run:
                     approval = event.question.kind == "approval"
                     answer = Answer("no" if approval else "dismissed", note=NOBODY)
                     await session.answer(event.question.id, answer)
+                elif isinstance(event, TurnStarted):
+                    ended = None
                 elif isinstance(event, TurnEnded):
                     ended = event
         except (BrokenPipeError, Failed):
@@ -176,10 +183,29 @@ class _Run:
             late = self._heard.get_nowait()
             if late is not None:
                 self._reporter.hear(late)
-        self._reporter.end(session.id, ended)
+            if isinstance(late, TurnEnded):
+                ended = late
+        goal = session.goal.now if self._options.goal else None
+        self._reporter.end(session.id, ended, None if goal is None else msgspec.to_builtins(goal))
         if self._signal:
             return _INTERRUPTED + self._signal
-        return _FAILED if ended.reason == "failed" else 0
+        reached = goal is None or goal.status == "complete"
+        return 0 if reached and ended.reason != "failed" else _FAILED
+
+    async def _begin(self, session: Session, prompt: str) -> None:
+        """Say the prompt, or set it as the goal.
+
+        Raises:
+            CommandError: it cannot be.
+        """
+        if not self._options.goal:
+            await session.submit(prompt)
+            return
+        from tui_agent.planning.goal import is_budget
+
+        if not all(is_budget(word) for word in self._options.goal):
+            raise CommandError("a budget is turns=10, tokens=50000 or minutes=30")
+        await session.perform("goal", "--", *self._options.goal, prompt)
 
 
 class _Reporter:
@@ -194,8 +220,8 @@ class _Reporter:
     def presented(self, plan: str) -> None:
         """A plan was presented, as Markdown."""
 
-    def end(self, session: str, ended: TurnEnded) -> None:
-        """The turn is over."""
+    def end(self, session: str, ended: TurnEnded, goal: Mapping[str, Any] | None) -> None:
+        """All is over. `goal`: how it stands, where it was one."""
 
 
 class _Text(_Reporter):
@@ -253,8 +279,10 @@ class _Text(_Reporter):
         self._finish_line()
         say(self._show(plan))
 
-    def end(self, session: str, ended: TurnEnded) -> None:
+    def end(self, session: str, ended: TurnEnded, goal: Mapping[str, Any] | None) -> None:
         self._finish_line()
+        if goal is not None:
+            return  # why the work on it ended was said
         if ended.reason not in ("end_turn", "stop_sequence", "planned", "failed"):
             complain(f"the turn ended early: {ended.reason}")
 
@@ -299,7 +327,7 @@ class _Json(_Reporter):
             case RequestFailed() | LogFailed():
                 self._error = _told(event)
 
-    def end(self, session: str, ended: TurnEnded) -> None:
+    def end(self, session: str, ended: TurnEnded, goal: Mapping[str, Any] | None) -> None:
         result = {
             "session": session,
             "text": self._text,
@@ -309,6 +337,8 @@ class _Json(_Reporter):
         }
         if self._plan:
             result["plan"] = self._plan
+        if goal is not None:
+            result["goal"] = goal
         if ended.reason == "failed":
             result["error"] = self._error or ended.error
             complain(str(result["error"]) or "the turn failed")

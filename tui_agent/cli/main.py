@@ -149,7 +149,7 @@ def _workspace(place: str | None) -> Path:
 def _talk(options: argparse.Namespace, workspace: Path) -> int:
     """The screen, or one prompt without it."""
     if options.prompt is None:
-        for name in ("output_format", "allow", "mode"):
+        for name in ("output_format", "allow", "mode", "goal"):
             if getattr(options, name):
                 raise Usage(f"--{name.replace('_', '-')} goes with -p PROMPT")
     plain = options.plain or _is_dumb()
@@ -298,6 +298,12 @@ def _talk_parser() -> argparse.ArgumentParser:
         "--mode",
         choices=("ask", "auto-edit", "plan"),
         help="with -p: edit files of the workspace without asking, or only look and end with a plan",
+    )
+    parser.add_argument(
+        "--goal",
+        metavar="BUDGET",
+        nargs="+",
+        help="with -p: work on the prompt as a goal, turn by turn, within a budget such as turns=10 minutes=30",
     )
     parser.add_argument("--version", action="version", version=f"tui-agent {__version__}")
     return parser

@@ -1,7 +1,7 @@
 """What the terminal tells somebody who looks elsewhere: the state in the window's title, and the bell.
 
-The bell rings once for each card that waits, and once at the end of a turn that took long; never within 15 seconds of
-a key, because whoever presses keys is here.
+The bell rings once for each card that waits, and once at the end of a turn that took long, or of all turns of a goal;
+never within 15 seconds of a key, because whoever presses keys is here.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Attention:
         self._state = ""
         self._finished = False
         """A long turn has ended and nobody was told."""
+        self._pursues = self._in_turn = False
 
     @property
     def words(self) -> str:
@@ -45,9 +46,16 @@ class Attention:
     def hear(self, event: Event) -> None:
         """Something happened."""
         match event:
+            case said.StateChanged(key="goal", value=value):
+                self._pursue(active=isinstance(value, dict) and value.get("status") == "active")
             case said.TurnStarted():
-                self._state, self._began, self._finished = "working", self._clock(), False
+                self._state, self._finished, self._in_turn = "working", False, True
+                if not self._pursues:
+                    self._began = self._clock()
+            case said.TurnEnded(reason=reason) if self._pursues and reason not in ("failed", "cancelled"):
+                self._in_turn = False  # the next turn of the goal follows, or it is said why not
             case said.TurnEnded(reason=reason):
+                self._in_turn = False
                 self._state = (
                     "failed" if reason == "failed" else "stopped" if reason == "cancelled" else "done"
                 )
@@ -58,6 +66,16 @@ class Attention:
                 self._cards.pop(question, None)
             case _:
                 pass
+
+    def _pursue(self, *, active: bool) -> None:
+        """A goal is worked on, or not any more: the bell is for the end of that, however short its last turn was."""
+        began, self._pursues = active and not self._pursues, active
+        if self._in_turn:
+            return
+        if began:
+            self._state, self._began = "working", self._clock()
+        elif not active and self._state == "working":
+            self._state, self._finished = "done", self._clock() - self._began >= AWAY_S
 
     def wait(self) -> float | None:
         """Seconds until the bell has to ring, 0 for now, None for never as things are."""

@@ -160,7 +160,8 @@ class Jump(Vertical):
         many = "message leaves" if self._left == 1 else "messages leave"
         stays = "stays" if self._left == 1 else "stay"
         said = [(f"{self._left:,} {many} the chat and {stays} in a backup; undo returns. ", "")]
-        if self._points[self.rows.cursor].turn:
+        point = self._points[self.rows.cursor]
+        if point.turn and point.words:
             said.append(("Your words come back to the composer. ", ""))
         said.append(("Files stay as they are. ", "$text-warning"))
         if self._turn_runs():

@@ -58,9 +58,11 @@ def _goal_rows(goal: Goal | None, items: Sequence[Item], height: int) -> list[Co
         return []
     from tui_agent.ui.chat import goal as section  # not needed before there is one
 
-    made = section.rows(goal)
-    needed = 1 + len(items) if items else 0
-    return made[: max(1, height - needed)]
+    head, *parts = section.rows(goal)
+    room = max(0, height - 1 - (1 + len(items) if items else 0))
+    start = next((at for at, one in enumerate(goal.milestones) if not one.done), len(parts))
+    first = max(0, min(start - int(room > 1), len(parts) - room))
+    return [head, *parts[first : first + room]]
 
 
 def _rows(items: Sequence[Item], height: int, plan: str) -> list[Content]:
