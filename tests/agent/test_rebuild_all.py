@@ -37,7 +37,7 @@ async def main():
         context = Context(path, read_only=True)
         await context.restore()
         for usage, request in requests(context):
-            found.append([usage["id"], usage["request"], request.sha256])
+            found.append([json.dumps(usage, sort_keys=True), usage["request"], request.sha256])
     print(json.dumps(found))
 
 asyncio.run(main())

@@ -24,7 +24,7 @@ def complete(body: Mapping[str, Any]) -> dict[str, Any]:
     role = fields.get("role")
     if role == "_checkpoint":
         fields.setdefault("uid", ulid())
-    elif role in ("user", "assistant", "_elide", "_usage") and not _is_name(fields.get("id")):
+    elif role in ("user", "assistant", "_elide") and not _is_name(fields.get("id")):
         fields["id"] = ulid()
     if role in ("user", "assistant", "_checkpoint") and not isinstance(fields.get("at"), str):
         fields["at"] = now()
