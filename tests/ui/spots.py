@@ -189,6 +189,18 @@ async def _review(made: Stage) -> None:
     await made.until(lambda: made.chat.dock.has_keys)
 
 
+def _plan(*keys: str) -> Callable[[Stage], Awaitable[None]]:
+    async def go(made: Stage) -> None:
+        question = said.Question("q1", "plan", "accept this plan?", rule="ask", editable="# a plan")
+        made.session.emit(said.Asked(question))
+        await made.until(lambda: made.chat.dock.has_keys)
+        await made.press(*keys)
+        card = made.chat.dock.card
+        await made.until(lambda: card is not None and card.writes == bool(keys))
+
+    return go
+
+
 async def _rule(made: Stage) -> None:
     await _card(made)
     await made.press("w")
@@ -270,6 +282,8 @@ ON_CHAT: dict[str, Spot] = {
     "jump card": Spot(_jump),
     "card in the chat": Spot(_in_chat),
     "review": Spot(_review),
+    "plan": Spot(_plan()),
+    "reason": Spot(_plan("r")),
     "proposal": Spot(_proposal),
     "text of a proposal": Spot(_proposal_text),
     "memory": Spot(_memory(), prepare=_with_memories),

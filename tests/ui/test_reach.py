@@ -23,6 +23,9 @@ _CLOSES = "the key that opens it closes it"
 NOT_OFFERED = {(place, spot.own): _CLOSES for place, spot in OVER.items() if KEYS.direct[spot.own]}
 """(place, action) -> why its key does something else there. All other pairs have to work, and these must not."""
 
+NOT_HERE = {("memory editor", "mode"): "it goes back to the line before"}
+"""(place on the chat, action) -> why its key does something else there."""
+
 NOT_LISTED = {"tour": "its letter ends the tour, and is listed only while there is one"}
 """action -> why its letter cannot be clicked at other places than the one that is called as it is."""
 
@@ -80,7 +83,7 @@ async def test_every_action_is_reached_from_every_place_on_the_chat(place: str, 
             assert done == [name], f"^x {letter} from {place}"
             done.clear()
         for name in OFFERED:
-            for key in KEYS.direct[name]:
+            for key in KEYS.direct[name] if (place, name) not in NOT_HERE else ():
                 await made.press(key)
                 assert done == [name], f"{key} from {place}"
                 done.clear()
@@ -186,7 +189,7 @@ _TYPING = (
     *("draft", "several lines", "completion", "history search", "find bar", "filter of records"),
     *("search in memory", "memory editor"),
 )
-_LINES = ("card", "review", "reply line", "edit line", "rule line", "jump card", "text of a proposal")
+_LINES = ("card", "review", "plan", "reason", "reply line", "edit line", "rule line", "jump card", "text of a proposal")
 
 
 @pytest.mark.usefixtures("quick")

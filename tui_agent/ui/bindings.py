@@ -515,7 +515,7 @@ LETTER_OF: Mapping[str, str] = {
 """A key that may come after the leader key -> the letter it stands for."""
 
 _NO_LETTERS = (
-    "escape", "enter", "tab", "shift+tab", "space", "backspace", "delete", "up", "down", "left", "right", "home", "end",
+    "escape", "enter", "tab", "space", "backspace", "delete", "up", "down", "left", "right", "home", "end",
 )  # fmt: skip
 """Keys that end the waiting for a letter, and do nothing else."""
 

@@ -109,8 +109,8 @@ async def test_a_narrow_card_cuts_no_answer(tmp_path: Path) -> None:
 async def test_a_kind_of_question_that_is_not_known_is_still_a_question(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         made.session.begin()
-        plan = Question("p1", "plan", "go on with this plan?", "1. read\n2. write", choices=("go on", "stop"))  # type: ignore[arg-type]
-        made.session.emit(Asked(plan))
+        vote = Question("p1", "vote", "go on with this?", "1. read\n2. write", choices=("go on", "stop"))  # type: ignore[arg-type]
+        made.session.emit(Asked(vote))
         await made.until(lambda: made.chat.dock.card is not None)
         assert "1. read" in made.text and "go on" in made.text
         await made.press("down", "down", "enter")
