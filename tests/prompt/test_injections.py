@@ -508,7 +508,9 @@ async def test_an_installed_package_brings_a_source_and_broken_ones_are_said_onc
 ) -> None:
     run = talk(Source("goal", "G", 100), more=offered)
     assert not hasattr(sys, "weather_imported")
-    assert await run.told("hello") == ["G", "It rains. You said 'hello'."]
+    ours, theirs = await run.told("hello")
+    assert ours == "G" and "\nIt rains. You said 'hello'.\n" in theirs
+    assert theirs.startswith("<system-reminder>\nFrom weather, of the package weather 1.2:\n")
     assert await run.told("hello") == []
     found = sorted(run.notices())
     assert [text.split(" cannot be used: ")[0] for text in found] == [

@@ -7,7 +7,17 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_agent.prompt.system import MAX_FILE_BYTES, OPTION, SETTING, Layer, SystemPrompt, joined, pieces
+from tui_agent.prompt.remembered import Listed
+from tui_agent.prompt.system import (
+    MAX_FILE_BYTES,
+    OPTION,
+    SETTING,
+    Layer,
+    SystemPrompt,
+    joined,
+    pieces,
+    record,
+)
 
 
 def test_layers_go_from_the_general_to_the_particular(tmp_path: Path) -> None:
@@ -64,3 +74,30 @@ def test_the_recorded_places_cut_the_prompt_into_its_layers(texts: list[str]) ->
     cut = [data[slice(*block["bytes"])].decode() for block in blocks]  # type: ignore[misc]
     assert [piece.encode("utf-8", "replace").decode() for piece in pieces(layers)] == cut
     assert "".join(cut) == data.decode()
+
+
+def test_another_agent_has_a_first_layer_of_its_own_over_the_same_workspace(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("root rules")
+    own = {OPTION: "be brief", SETTING: "be kind"}
+    prompt = SystemPrompt(
+        root=tmp_path, folder=tmp_path, own=lambda: own, memories=lambda: Listed("remembered", [{"id": "1"}])
+    )
+    agent = prompt.for_agent("explorer", "You look for things.")
+    assert [(layer.layer, layer.source) for layer in agent.layers()] == [
+        ("builtin", "explorer"),
+        ("workspace", "AGENTS.md"),
+        ("session", OPTION),
+        ("session", SETTING),
+    ]
+    assert agent.layers()[0].text == "You look for things." and not record(agent.layers())["memories"]
+    knows = prompt.for_agent("helper", "You help.", memories=True)
+    assert [layer.text for layer in knows.layers()][-1] == "remembered"
+    assert prompt.layers()[0].source == "tui-agent" and record(knows.layers())["memories"] == [{"id": "1"}]
+
+
+def test_instructions_of_settings_are_read_each_time(tmp_path: Path) -> None:
+    own = {SETTING: " one "}
+    prompt = SystemPrompt(root=tmp_path, folder=tmp_path, own=lambda: own)
+    assert prompt.layers()[-1].text == "one"
+    own[SETTING] = ""
+    assert [layer.layer for layer in prompt.layers()] == ["builtin"]

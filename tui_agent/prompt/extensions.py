@@ -11,8 +11,13 @@ Nothing of a package is imported before a turn asks for it, and one that fails i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from tui_agent.prompt.asking import tellings
+from tui_agent.prompt.telling import fenced, reminder
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -26,23 +31,36 @@ HIGHEST = 60
 
 
 class Extension:
-    """The source of a package, under the name of its entry point."""
+    """The source of a package, under the name of its entry point. What it tells is marked as what it is."""
 
-    def __init__(self, name: str, inner: Any) -> None:
+    def __init__(self, name: str, inner: Any, origin: str) -> None:
         self.name = name
         self.priority = max(0, min(HIGHEST, int(getattr(inner, "priority", 0))))
         self._inner = inner
+        self._origin = origin
 
-    def generate(self, moment: Moment) -> str | Told | None:
-        """What the package tells."""
-        told: str | Told | None = self._inner.generate(moment)
-        return told
+    def generate(self, moment: Moment) -> Sequence[Told]:
+        """What the package tells.
+
+        Raises:
+            Fault: it is nothing that can be told.
+        """
+        return [self._marked(told) for told in tellings(self._inner.generate(moment))]
 
     def on_compacted(self) -> None:
         """Tell the package, if it wants to hear."""
         hear = getattr(self._inner, "on_compacted", None)
         if hear is not None:
             hear()
+
+    def _marked(self, told: Told) -> Told:
+        texts = {"text": told.text, "withdrawn": told.withdrawn}
+        marked = {
+            name: reminder(f"From {self.name}, of {self._origin}:", fenced(text.strip()))
+            for name, text in texts.items()
+            if text.strip()
+        }
+        return replace(told, **marked)
 
 
 def offered(known: frozenset[str], report: Callable[[str], None]) -> Iterator[InjectionSource]:
@@ -70,7 +88,7 @@ def _made(point: EntryPoint) -> Extension:
     inner = found() if isinstance(found, type) or not hasattr(found, "generate") else found
     if not callable(getattr(inner, "generate", None)):
         raise TypeError(f"{type(inner).__name__} has no generate(moment)")
-    return Extension(point.name, inner)
+    return Extension(point.name, inner, _origin(point))
 
 
 def _origin(point: EntryPoint) -> str:

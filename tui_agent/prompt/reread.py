@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tui_agent.events import Emit, Notice
 from tui_agent.prompt.system import SETTING
-from tui_agent.prompt.telling import Moment, Told
+from tui_agent.prompt.telling import Moment, Told, fenced, reminder
 
 if TYPE_CHECKING:
     from tui_agent.prompt.system import Layer
@@ -55,8 +55,8 @@ def changes(before: Iterable[Mapping[str, Any]], now: Sequence[Layer]) -> Change
             parts[name] = f"{name} is gone: what it said does not hold any more."
     if not parts:
         return Changed("")
-    text = "\n\n".join([_CHANGED, *parts.values()])
-    return Changed(f"<system-reminder>\n{text}\n</system-reminder>", tuple(parts))
+    text = "\n\n".join([_CHANGED, *map(fenced, parts.values())])
+    return Changed(reminder(text), tuple(parts))
 
 
 class Instructions:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_agent.agent.commands.travel import arrived
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.literal import one_line
 from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.skills import FILE, FOLDERS, named
 from tui_agent.timeline.timeline import Travelled
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tui_agent.agent.session import Session
+    from tui_agent.context import Context
+
+
+_NAMED = 40
+"""Characters of the name of a layer's source."""
+_SAID = {"": "", "changed": "changed since", "gone": "gone since", "new": "new, not in it yet"}
 
 
 def add_to(commands: Commands) -> None:
@@ -26,51 +33,47 @@ def add_to(commands: Commands) -> None:
 
 async def prompt(session: Session) -> Outcome:
     """Show the layers of the system prompt: where each is from, its size, and whether it is another one by now"""
-    context, factor = session.context, session.context.factor
-    estimator = Estimator(context.model)
+    context = session.context
     now = await asyncio.to_thread(session.premises.prompt.layers)
-    fresh = [{"layer": layer.layer, "source": layer.source, "text": layer.text.strip()} for layer in now]
-    stored = context.system_layers
-    rows: list[dict[str, Any]] = []
-    for layer in stored or fresh:
-        text = str(layer["text"]).strip()
-        rows.append(
-            {
-                "layer": layer["layer"],
-                "source": layer["source"],
-                "bytes": len(text.encode("utf-8", "replace")),
-                "tokens": round(estimator.weigh(text) * factor),
-                "now": _now(layer, text, fresh) if stored else "",
-            }
-        )
-    known = {(row["layer"], row["source"]) for row in rows}
-    new = [layer for layer in fresh if (layer["layer"], layer["source"]) not in known]
+    fresh = {(layer.layer, layer.source): layer.text.strip() for layer in now}
+    stored = {
+        (str(layer["layer"]), str(layer["source"])): str(layer["text"]).strip()
+        for layer in context.system_layers
+    }
+    rows = [_row(context, name, text, fresh.get(name)) for name, text in (stored or fresh).items()]
+    new = [name for name in fresh if stored and name not in stored]
     total = context.system_tokens.count if stored else sum(row["tokens"] for row in rows)
-    lines = [
-        f"the system prompt {'in force' if stored else 'that your first words will bring'}, ~{total:,} tokens:"
-    ]
-    lines += [
-        f"  {row['layer']}  {row['source']}  {row['bytes']:,} bytes  ~{row['tokens']:,}" + _said(row)
-        for row in rows
-    ]
-    lines += [f"  {layer['layer']}  {layer['source']}  new, not in it yet" for layer in new]
+    which = "in force" if stored else "that your first words will bring"
+    lines = [f"the system prompt {which}, ~{total:,} tokens:", *_table(rows, new)]
     if new or any(row["now"] for row in rows):
         lines.append("/refresh puts in force what has changed")
-    return Outcome(
-        "\n".join(lines), {"tokens": total, "layers": rows, "new": [layer["source"] for layer in new]}
-    )
+    data = {"tokens": total, "layers": rows, "new": [source for _, source in new]}
+    return Outcome("\n".join(lines), data)
 
 
-def _now(layer: Mapping[str, Any], text: str, fresh: Sequence[Mapping[str, str]]) -> str:
-    """What has become of a layer since it was written: `changed`, `gone`, or nothing."""
-    like = [
-        one["text"] for one in fresh if (one["layer"], one["source"]) == (layer["layer"], layer["source"])
+def _row(context: Context, name: tuple[str, str], text: str, fresh: str | None) -> dict[str, Any]:
+    """A layer with its size, and what has become of it since it was written: `changed`, `gone`, or nothing."""
+    return {
+        "layer": name[0],
+        "source": name[1],
+        "bytes": len(text.encode("utf-8", "replace")),
+        "tokens": round(Estimator(context.model).weigh(text) * context.factor),
+        "now": "gone" if fresh is None else "changed" if fresh != text else "",
+    }
+
+
+def _table(rows: Sequence[Mapping[str, Any]], new: Sequence[tuple[str, str]]) -> list[str]:
+    names = [one_line(str(row["source"]), _NAMED) for row in rows]
+    added = [one_line(source, _NAMED) for _, source in new]
+    width = max(map(len, [*names, *added]), default=0)
+    lines = [
+        f"  {row['layer']:<9}  {name:<{width}}  {row['bytes']:>8,} bytes {row['tokens']:>7,}  {_SAID[row['now']]}"
+        for row, name in zip(rows, names, strict=True)
     ]
-    return "" if text in like else "changed" if like else "gone"
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    return {"changed": "  changed since", "gone": "  gone since"}.get(row["now"], "")
+    lines += [
+        f"  {layer:<9}  {name:<{width}}  {_SAID['new']}" for (layer, _), name in zip(new, added, strict=True)
+    ]
+    return [line.rstrip() for line in lines]
 
 
 async def refresh(session: Session) -> Outcome:
