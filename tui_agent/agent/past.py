@@ -45,9 +45,7 @@ def recall(watch: PrefixWatch, context: Shown, now: datetime) -> None:
         first = next(_sent(context, range(count)), found[0])
         found = found if first[0].id == found[0][0].id else [first, *found]
     last: Request | None = None
-    for number, (record, at) in enumerate(found):
-        if number == 1:
-            watch.forget()  # others may lie between
+    for record, at in found:
         last, past = _again(context, record, last)
         request = last.marked(breakpoints(last))
         watch.recall(request, at, _usage(record.body), Estimator(last.model, factor=past.factor))

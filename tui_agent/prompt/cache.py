@@ -137,10 +137,6 @@ class PrefixWatch:
         """The next request need not extend the last; `why` in words, where more is known than the requests tell."""
         self._announced = (self._announced or {}) | ({why: None} if why else {})
 
-    def forget(self) -> None:
-        """What the cache holds is not known; what tools and prompt weigh still is."""
-        self._lines.clear()
-
     def predict(
         self, request: Request, at: datetime, *, total: int, estimator: Estimator | None = None
     ) -> Prediction:
