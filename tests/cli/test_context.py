@@ -164,6 +164,8 @@ def test_backups_are_pruned_only_if_settings_say_so_and_then_it_is_told(
         (("pin", "nothing"), "no record"),
         (("elide", "nothing"), "no record"),
         (("unelide", "U0"), "not left out"),
+        (("edit", "A0", "other words"), "unchanged or not at all"),
+        (("edit", "U0", " "), "blank"),
     ],
 )
 def test_what_cannot_be_done_changes_no_byte(
@@ -191,6 +193,15 @@ def test_records_are_pinned_elided_and_brought_back(run: Inside, shop: Path) -> 
     assert run("context", "unpin", "#3").code == 0
     shown = {r["id"]: r for r in run("inspect", str(latest(shop)), "--json").data["log"]}
     assert (shown["U0"]["pinned"], shown["A0"]["elided"]) == (False, False)
+
+
+def test_another_text_is_sent_in_place_of_a_prompts(run: Inside, shop: Path) -> None:
+    session(shop, "first words")
+    assert run("context", "edit", "U0", "other words").code == 0
+    body = json.dumps(run("context", "request").data)
+    assert "other words" in body and "first words" not in body.replace("answer to first words", "")
+    assert run("context", "unelide", "U0").code == 0
+    assert "other words" not in json.dumps(run("context", "request").data)
 
 
 def latest(workspace: Path) -> Path:

@@ -14,6 +14,7 @@ from tests.ui.stage import Stage, stage
 from tui_agent.agent.commands import compaction as of_compaction
 from tui_agent.agent.commands import context as of_context
 from tui_agent.agent.commands import memory as of_memory
+from tui_agent.agent.commands import records as of_records
 from tui_agent.agent.commands import session as of_session
 from tui_agent.agent.commands import sharing as of_sharing
 from tui_agent.commands import Commands
@@ -34,6 +35,11 @@ NAMED = (
         "rewind",
         "undo",
         "redo",
+        "again",
+        "elide",
+        "drop",
+        "edit",
+        "record",
         "todo",
         "model",
     ),
@@ -69,6 +75,7 @@ ONLY_ON_THE_COMMAND_LINE = {
 def _session_commands() -> Commands:
     made = Commands()
     of_context.add_to(made)
+    of_records.add_to(made)
     of_compaction.add_to(made)
     of_session.add_to(made)
     of_memory.add_to(made)

@@ -17,12 +17,13 @@ _WRITING = (
     "unpin",
     "elide",
     "drop",
+    "edit",
     "unelide",
 )
 _ARGUMENT = {
     "revert": "N",
     "restore": "NAME",
-    **dict.fromkeys(("pin", "unpin", "elide", "drop", "unelide"), "ID"),
+    **dict.fromkeys(("pin", "unpin", "elide", "drop", "edit", "unelide"), "ID"),
 }
 
 _WHAT = {
@@ -42,6 +43,7 @@ _WHAT = {
     "unpin": "Take the pin off a record.",
     "elide": "Send a few words in place of a record's content; it stays on disk.",
     "drop": "Send nothing of a record; it stays on disk.",
+    "edit": "Send another text in place of a prompt's or a result's; what it was stays on disk.",
     "unelide": "Send a record again that was shortened or dropped.",
 }
 
@@ -61,6 +63,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
                 metavar="later",
                 help="what was said since the compaction that is taken back stays behind it",
             )
+        if name == "edit":
+            action.add_argument("text", metavar="TEXT", help="what is sent instead")
         if name == "summary":
             action.add_argument(
                 "argument", nargs="?", default="", metavar="TEXT", help="put this in its place"

@@ -143,7 +143,10 @@ async def _change(options: argparse.Namespace, target: Target) -> int:
             raise Failed(f"{target.label} is empty: {target.path}")
         _refuse_foreign(context, target)
         try:
-            data, text = await _CHANGES[options.action](context, getattr(options, "argument", None) or "")
+            given = [options.text] if options.action == "edit" else []
+            data, text = await _CHANGES[options.action](
+                context, getattr(options, "argument", None) or "", *given
+            )
         except ValueError as error:
             raise Failed(str(error)) from error
         await context.sync()
@@ -308,6 +311,12 @@ async def _drop(context: Context, record: str) -> View:
     return await _leave_out(context, record, picked.drop, "dropped")
 
 
+async def _edit(context: Context, record: str, words: str) -> View:
+    return await _leave_out(
+        context, record, lambda log, identity: picked.edit(log, identity, words), "edited"
+    )
+
+
 async def _leave_out(
     context: Context,
     record: str,
@@ -319,7 +328,8 @@ async def _leave_out(
         made, freed = await how(context, identity)
     except ValueError as error:
         raise Failed(str(error)) from error
-    text = f"{done}: about {freed:,} tokens less (tui-agent context unelide {identity} brings it back)"
+    change = f"about {abs(freed):,} tokens {'less' if freed >= 0 else 'more'}"
+    text = f"{done}: {change} (tui-agent context unelide {identity} brings it back)"
     return {"record": identity, "elide": made.id, "tokens": freed}, text
 
 
@@ -342,7 +352,7 @@ def _known(context: Context, record: str) -> str:
     raise Failed(f"there is no record {record!r}; see: tui-agent context show")
 
 
-_CHANGES: dict[str, Callable[[Context, str], Awaitable[View]]] = {
+_CHANGES: dict[str, Callable[..., Awaitable[View]]] = {
     "summary": _summary,
     "revert": _revert,
     "restore": _restore,
@@ -353,6 +363,7 @@ _CHANGES: dict[str, Callable[[Context, str], Awaitable[View]]] = {
     "unpin": _unpin,
     "elide": _elide,
     "drop": _drop,
+    "edit": _edit,
     "unelide": _unelide,
 }
 _TRAVELS = ("revert", "restore", "undo", "redo")

@@ -260,6 +260,14 @@ ACTIONS: tuple[Action, ...] = (
         keys=("f6",),
         slash="revert",
     ),
+    Action(
+        "again",
+        "ask again",
+        "send the request that failed again, once its record is mended or the endpoint is back",
+        "Going back",
+        letter="x",
+        slash="again",
+    ),
     Action("undo", "undo", "undo the last change of the context", "Going back", letter="u", slash="undo"),
     Action("redo", "redo", "redo what was undone", "Going back", letter="r", slash="redo"),
     Action(

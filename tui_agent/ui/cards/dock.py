@@ -29,7 +29,7 @@ def card_for(question: Question) -> Card:
     from tui_agent.ui.cards.approval import ApprovalCard
     from tui_agent.ui.cards.compaction import ReviewCard
     from tui_agent.ui.cards.memory import memory_card
-    from tui_agent.ui.cards.plain import ChoiceCard, TextCard
+    from tui_agent.ui.cards.plain import ChoiceCard, TextCard, WaysCard
     from tui_agent.ui.cards.plan import PlanCard
 
     kinds: dict[str, Callable[[Question], Card]] = {
@@ -40,6 +40,7 @@ def card_for(question: Question) -> Card:
         "plan": PlanCard,
         "review": ReviewCard,
         "text": TextCard,
+        "ways": WaysCard,
     }
     # a kind that is not known here is still a question: with answers to choose from, or a free one
     other = ChoiceCard if question.choices else TextCard

@@ -1,13 +1,15 @@
-"""The two plain questions: one of several answers, and a free one."""
+"""The plain questions: one of several answers, the ways out of a failure, and a free one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from textual.content import Content
 
 from tui_agent.events import Answer
 from tui_agent.ui.cards.card import Card, Choice
+from tui_agent.ui.transcript.said import way_command
 
 
 class ChoiceCard(Card):
@@ -25,6 +27,30 @@ class ChoiceCard(Card):
     def line_given(self, purpose: str, text: str) -> None:
         if text.strip():
             self.answer(Answer("answer", note=text))
+
+
+class WaysCard(ChoiceCard):
+    """The ways out of a failure: those that mend a record, and the one that sends the request again, by a letter."""
+
+    LETTERS: ClassVar[Mapping[str, str]] = {
+        "/record": "l",
+        "/elide": "s",
+        "/drop": "d",
+        "/edit": "e",
+        "/again": "a",
+    }
+
+    def facts(self) -> Sequence[Content]:
+        return []
+
+    def choices(self) -> Sequence[Choice]:
+        free = dict(self.LETTERS)
+        made = []
+        for way in self.question.choices:
+            place = way_command(way)
+            name = way[slice(*place)].partition(" ")[0] if place is not None else ""
+            made.append(Choice(free.pop(name, ""), way))
+        return made
 
 
 class TextCard(Card):

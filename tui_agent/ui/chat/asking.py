@@ -48,6 +48,7 @@ class Asking(Floor):
             "compact": partial(self.perform, "compact"),
             "undo": partial(self.perform, "undo"),
             "redo": partial(self.perform, "redo"),
+            "again": partial(self.perform, "again"),
             "mode": self._next_mode,
         }
 

@@ -50,6 +50,10 @@ class Places(Copying):
             "memory": self._want_memory,
             "next_place": self._next_place,
         }
+        self.spoken |= {
+            "record": lambda words: cast("ChatScreen", self).results.refusing.look(words),
+            "edit": lambda words: cast("ChatScreen", self).results.refusing.edit(words),
+        }
         self.spoken["memory"] = lambda words: self.expect(self.shelf.open(look_for=words), "act-memory")
 
     def performed(self, text: str, level: Level = "info") -> None:
@@ -167,6 +171,13 @@ class Places(Copying):
             await self.toggle_panel()
         if self.panel is not None:
             await self.panel.show_request()
+
+    async def show_record(self, record: str) -> None:
+        """Open the inspector at the record of that id."""
+        if self.panel is None:
+            await self.toggle_panel()
+        if self.panel is not None:
+            await self.panel.show_record(record)
 
     async def close_panel(self) -> None:
         """Close the inspector."""

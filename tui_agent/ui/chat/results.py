@@ -6,7 +6,7 @@ history is read anew: a compaction is a rewrite. When the next turn begins it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from tui_agent.ui import footer
     from tui_agent.ui.cards.card import Card
     from tui_agent.ui.cards.compaction import Letters
+    from tui_agent.ui.chat.refusing import Refusing
     from tui_agent.ui.chat.remembering import Remembering
     from tui_agent.ui.chat.screen import ChatScreen
     from tui_agent.ui.transcript.entries import Entry, Result
 
-_UNDO, _SUMMARY, _WAYS = "undo compaction", "summary", "ways"
+_UNDO, _SUMMARY = "undo compaction", "summary"
 """Ids of the screen's own questions."""
 _WITH, _WITHOUT, _LEAVE = (
     "with what was said since, behind the history that comes back",
     "without what was said since, which stays in a backup",
     "leave it as it is",
 )
-_NOTHING = "nothing"
 _COMPACTIONS = ("compaction", "edit")
 """What the rewrites that put a summary in force are called."""
 
@@ -62,6 +62,13 @@ class Results:
         return entry
 
     @cached_property
+    def refusing(self) -> Refusing:
+        """What can be done about failures."""
+        from tui_agent.ui.chat.refusing import Refusing  # not needed before the first frame
+
+        return Refusing(self._screen)
+
+    @cached_property
     def remembering(self) -> Remembering:
         """The proposals of memories."""
         from tui_agent.ui.chat.remembering import Remembering  # not needed before the first frame
@@ -84,12 +91,16 @@ class Results:
             case said.TurnStarted():
                 self._settle()
                 self.remembering.hear(event)
+                self.refusing.hear(event)
+            case said.RequestFailed():
+                self.refusing.hear(event)
             case said.MemoryProposed() | said.MemoryChanged():
                 self.remembering.hear(event)
 
     def rotated(self, event: said.Rotated) -> None:
         """The history was read anew after a rewrite."""
         self._screen.work(self._screen.withdraw(_UNDO), "cards")
+        self.refusing.hear(event)
         made = self._made
         if made is not None and event.op in _COMPACTIONS and event.backup == made.of:
             self._screen.transcript.put(made)
@@ -191,21 +202,6 @@ class Results:
         self._screen.composer.add(text)
 
     # --- what is done
-
-    async def ask_ways(self, ways: Sequence[str]) -> None:
-        """Ask which way out of a failure to go; each names a command."""
-        from tui_agent.ui.transcript.said import way_command
-
-        screen = self._screen
-        commands = {way: way[slice(*place)] for way in ways if (place := way_command(way)) is not None}
-
-        def done(answer: Answer) -> None:
-            if answer.note in commands:
-                screen.slash(commands[answer.note])
-            elif answer.note != _NOTHING:
-                screen.composer.add(answer.note)
-
-        await screen.offer(Question(_WAYS, "choice", "what now?", choices=(*commands, _NOTHING)), done)
 
     async def edit_outside(self, card: Card) -> None:
         """Write the reply of a card in the person's own editor."""

@@ -146,6 +146,12 @@ class Panel(Beside):
         """Show the tab of the request."""
         await self.show(_KINDS.index(RequestTab))
 
+    async def show_record(self, record: str) -> None:
+        """Show the record of that id, opened."""
+        await self.show(_KINDS.index(Records))
+        assert isinstance(self.tab, Records)
+        self.tab.reveal(record)
+
     def enter(self) -> None:
         """Give the list the focus."""
         self.screen.set_focus(self.tab.rows)

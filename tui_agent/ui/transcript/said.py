@@ -36,8 +36,10 @@ TITLE_CHARACTERS = 400
 """Characters of a title or a text that a line shows at most."""
 GAP = 2
 """Blanks between a call's words and its state."""
-_COMMAND = re.compile(r"(?:^|\()(/[a-z]+)(?=\)|\s|$)")
-_COMMANDS = frozenset(f"/{action.slash}" for action in ACTIONS if action.slash)
+_COMMAND = re.compile(r"(?:^|\()((/[a-z]+)(?: \d+)?)(?=\)|\s|$)")
+_OF_RECORDS = ("/record", "/elide", "/drop", "/edit")
+_COMMANDS = frozenset((*(f"/{action.slash}" for action in ACTIONS if action.slash), *_OF_RECORDS))
+"""Those that a way out may name; a record's number may stand behind one."""
 STATES = {
     "writing": ("writing", ".transcript--dim"),
     "waiting": ("waiting", ".transcript--dim"),
@@ -150,7 +152,7 @@ def way_lines(ways: Sequence[str]) -> list[str]:
 def way_command(way: str) -> tuple[int, int] | None:
     """Where in a way out a command of the screen stands, `choose another model (/model)`; None if in none."""
     match = _COMMAND.search(way)
-    return match.span(1) if match is not None and match[1] in _COMMANDS else None
+    return match.span(1) if match is not None and match[2] in _COMMANDS else None
 
 
 def plain_text(text: str) -> str:
