@@ -127,6 +127,36 @@ def test_rules_on_the_command_line_allow_calls(server: Served, run: Inside, shop
     assert (shop / "b.txt").read_text() == "b"
 
 
+PLAN = {"title": "a report", "text": "Why: it is missing.", "steps": ["write it", "test it"]}
+WRITE = ("write_file", {"path": "b.txt", "content": "b"})
+
+
+def test_a_plan_is_the_answer_and_ends_the_turn(server: Served, run: Inside, shop: Path) -> None:
+    server.script(Reply.tools(WRITE), Reply.tools(("present_plan", PLAN), WRITE, text="I have a plan."))
+    said = run("-p", "plan it", "--mode", "plan", "--allow", "write_file", "bash")
+    assert (said.code, said.err) == (0, "")
+    assert said.out == (
+        "I have a plan.\n# a report\n\nWhy: it is missing.\n\n## Steps\n\n1. write it\n2. test it\n"
+    )
+    assert not (shop / "b.txt").exists() and len(server.requests) == 2
+    assert "plan mode is on" in json.dumps(server.requests[1]["messages"][-1])
+    context = sound(only_session(shop))
+    assert context.state["mode"] == "plan" and "plan" not in context.state
+
+
+def test_a_plan_is_a_part_of_the_object(server: Served, run: Inside) -> None:
+    server.script(Reply.tools(("present_plan", PLAN)))
+    data = run("-p", "plan it", "--output-format", "json").data
+    assert data["stop_reason"] == "planned" and "2. test it" in data["plan"]
+
+
+def test_files_are_edited_without_asking_where_that_is_said(server: Served, run: Inside, shop: Path) -> None:
+    server.script(Reply.tools(WRITE, ("bash", {"command": "touch made"})), Reply.text("Done."))
+    said = run("-p", "make it", "--mode", "auto-edit")
+    assert (shop / "b.txt").exists() and not (shop / "made").exists()
+    assert "refused: bash: touch made" in said.err
+
+
 def test_it_goes_on_with_the_last_session_or_a_named_one(server: Served, run: Inside, shop: Path) -> None:
     server.script(Reply.text("one"), Reply.text("two"), Reply.text("three"))
     run("-p", "first")

@@ -406,6 +406,33 @@ def test_a_summary_is_read_and_answered_by_number(lines: tuple[str, ...], answer
     assert ears.answers == [("q", answer)]
 
 
+PLAN = said.Question(
+    "q", "plan", "accept this plan?", rule="ask", editable="# a\n\nWhy.\n\n## Steps\n\n1. look\n2. write"
+)
+OTHER_STEPS = "# a\n\nWhy.\n\n## Steps\n\n1. read\n2. test"
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer"),
+    [
+        (("1",), said.Answer("once", rule="ask")),
+        (("2",), said.Answer("once", rule="auto-edit")),
+        (("3", "read; test;", "1"), said.Answer("once", rule="ask", edited=OTHER_STEPS)),
+        (("4",), said.Answer("no")),
+        (("5", "too large"), said.Answer("no", note="too large")),
+    ],
+)
+def test_a_plan_is_read_and_answered_by_number(lines: tuple[str, ...], answer: said.Answer) -> None:
+    ears = Ears()
+    ears.asking.ask(PLAN)
+    ears.now += 1
+    for words in ("accept this plan?", "| 2. write", "1 accept it, then ask before each change", "4 reject"):
+        assert words in ears.text
+    for line in lines:
+        ears.asking.take(line)
+    assert ears.answers == [("q", answer)]
+
+
 DONE = replace(
     COMPACTED,
     kept=("the last 2 messages",),
