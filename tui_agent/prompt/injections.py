@@ -238,7 +238,7 @@ def _apart(due: Sequence[_Offer], sent: Mapping[str, Sent]) -> Iterator[tuple[_O
         like = Likeness(offer.told.text)
         place = sent[offer.name].place if offer.name in sent else -1
         known = {name: one for name, one in likeness.items() if sent[name].place > place} | taken
-        others = (name for name, one in known.items() if name != offer.name and like.is_like(one))
+        others = (name for name, one in known.items() if like.is_like(one))
         twin = "" if offer.own else next(others, "")
         if not twin:
             taken[offer.name] = like
