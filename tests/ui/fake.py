@@ -332,6 +332,8 @@ class FakeSession:
         self.shrinking = SimpleNamespace(due=(100_000, 150_000), held=False, keys=Compaction(), most=30_000)
         self.closed = False
         self.requests = FakeRequests(self)
+        self.cost = ""
+        self.spending = SimpleNamespace(line=self._line)
         self.refuse = ""
         self._listen = listen
         self.memories = Recall(
@@ -347,6 +349,9 @@ class FakeSession:
     @property
     def id(self) -> str:
         return self.folder.id
+
+    async def _line(self) -> str:
+        return self.cost
 
     @property
     def active(self) -> bool:

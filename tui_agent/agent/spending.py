@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from tui_agent.agent.requests import Requests
     from tui_agent.context import Context
     from tui_agent.settings.schema import Price
+
+_AT_ONCE = 64 << 20
+"""Bytes that are read without being asked for."""
 
 
 class Spending:
@@ -30,7 +34,7 @@ class Spending:
         self._requests = requests
         self._context = context
         self._prices = prices
-        self._lock = asyncio.Lock()
+        self._lock = threading.Lock()
         self._tally = Tally({})
         self._by: Mapping[str, Price] | None = None
         self._added = 0
@@ -47,23 +51,34 @@ class Spending:
         Raises:
             OSError: a file cannot be read.
         """
-        async with self._lock:
+        count = await self._requests.follow()
+        return await asyncio.to_thread(self._up_to, count)
+
+    async def line(self) -> str:
+        """The figures for a narrow place: `cache 97 %, $ 0.42`; empty where there are none.
+
+        So it is, too, as long as a long session was not read for them: that waits until somebody asks for `tally`.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        if self._by is None and await asyncio.to_thread(self._bytes) > _AT_ONCE:
+            return ""
+        return line((await self.tally()).total)
+
+    def _bytes(self) -> int:
+        """The size of all that has to be read."""
+        return sum(file.stat().st_size for file in self._context.path.parent.glob("context*.jsonl"))
+
+    def _up_to(self, count: int) -> Tally:
+        with self._lock:
             if self._by is not self._prices():
                 self._by = self._prices()
                 self._tally, self._added, self.lost, self.summaries = Tally(self._by), 0, 0, 0
                 self._summed.clear()
                 self._generation = None
-            count = await self._requests.follow()
-            await asyncio.to_thread(self._add, count)
-            return self._tally
-
-    async def line(self) -> str:
-        """The figures for a narrow place: `cache 97 %, $ 0.42`; empty where there are none.
-
-        Raises:
-            OSError: a file cannot be read.
-        """
-        return line((await self.tally()).total)
+            self._add(count)
+            return self._tally.copy()
 
     def _add(self, count: int) -> None:
         for place in range(self._added, count):

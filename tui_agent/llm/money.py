@@ -92,6 +92,13 @@ class Tally:
             total.add(spent)
         return total
 
+    def copy(self) -> Tally:
+        """The same figures, which stay as they are."""
+        made = Tally(self._prices)
+        for spent in self._models.values():
+            made._models.setdefault(spent.model, Spent(spent.model)).add(spent)
+        return made
+
     def add(
         self,
         model: str,

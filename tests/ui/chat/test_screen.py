@@ -265,6 +265,14 @@ async def test_what_is_weighed_stands_in_the_status_line(tmp_path: Path) -> None
         await made.until(lambda: " 30,150 " in made.lines[0])
 
 
+async def test_what_the_session_came_to_follows_each_request(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        assert "cache" not in made.lines[0]
+        made.session.cost = "cache 96 %, $ 0.42"
+        made.session.emit(said.UsageReported(100, 50, 30_000, 0, 30_150))
+        await made.until(lambda: "cache 96 %, $ 0.42" in made.lines[0])
+
+
 async def test_what_happens_is_named_in_the_status_line(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         session = made.session

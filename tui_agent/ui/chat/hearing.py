@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from tui_agent import events as said
@@ -21,6 +22,8 @@ _STREAMS = frozenset(("asking", "thinking", "answering"))
 """What is done while the model should be heard."""
 _DELTAS = (said.TextDelta, said.ThinkingDelta, said.ToolUseDelta, said.ToolProgress)
 """Events that are not traced."""
+_COSTS = (said.UsageReported, said.CompactionCompleted)
+"""Events after which the session has come to more."""
 _REMEMBERS = (said.MemoryProposed, said.MemoryChanged, said.TurnEnded)
 """Events after which memories may be others; at the end of a turn those of another program."""
 
@@ -109,12 +112,20 @@ class Hearing:
         if screen.panel is not None and not isinstance(event, _DELTAS):
             screen.panel.heard()
         screen.results.hear(event)
+        if isinstance(event, _COSTS):
+            screen.work(self.count(), "cost")
         if screen.sidebar is not None and isinstance(event, _REMEMBERS):
             screen.sidebar.changed()
         if isinstance(event, said.TurnStarted):
             screen.show_keys()
         if screen.guide is not None:
             screen.guide.heard(event)
+
+    async def count(self) -> None:
+        """Tell the status line what the session came to."""
+        if (session := self._screen.session) is not None:
+            with contextlib.suppress(OSError):  # what is wrong with the log is told by who writes it
+                self._screen.status.tell(cost=await session.spending.line())
 
     def _compacts(self, event: said.CompactionStarted | said.CompactionStage | said.CompactionHeld) -> None:
         """The history is being summarised beside what the person does, or that is held."""

@@ -154,6 +154,7 @@ class ChatScreen(Writing, Keyed):
             await self.ask(question)
         self.queue_line.show(session.queue, paused=session.paused)
         self.tell_todo()
+        self.work(self._hearing.count(), "cost")
         await self.send_early()
         self.results.remembering.begin()
         self.show_keys()
