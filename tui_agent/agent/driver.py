@@ -148,6 +148,7 @@ class Driver:
             {"role": "user", "content": [text_block(text)]},
             origin="injection",
             sources=[briefing.origin(state, text)],
+            meta={"turn": state.spent.turns},
         )
         self._since, self._tokens = self.clock(), 0
         await self._note(turns=1)

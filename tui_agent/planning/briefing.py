@@ -78,15 +78,13 @@ def origin(state: State, text: str) -> dict[str, Any]:
         "name": SOURCE,
         "fp": fingerprint(text, version(state)),
         "version": version(state),
-        "turn": state.spent.turns,
     }
 
 
 def begins_turn(body: Mapping[str, Any]) -> bool:
-    """True for a record with which a turn of the goal began."""
-    sources = body.get("sources")
-    named = sources if isinstance(sources, list) else []
-    return any(isinstance(one, dict) and one.get("name") == SOURCE and "turn" in one for one in named)
+    """True for the record of an injection with which a turn of the goal began."""
+    meta = body.get("meta")
+    return isinstance(meta, dict) and "turn" in meta
 
 
 class GoalSource:

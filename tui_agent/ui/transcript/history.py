@@ -60,24 +60,34 @@ class _Turns:
         self.__dict__.pop("_alone", None)
 
     def before(self, message: Message, previous: Message | None) -> Checkpoint | None:
-        """The checkpoint that was made right before this message."""
+        """The checkpoint that was made right before these words."""
         words = _squeezed(message.text)
-        if not message.at:
+        place = self._place(message)
+        if place is None:
             return self._alone.get(words)
+        found = self._right_before(place, previous)
+        said = _squeezed(found.words) if found is not None else ""
+        return found if (words.startswith(said) if said else not words) else None
+
+    def begun_by(self, message: Message, previous: Message | None) -> Checkpoint | None:
+        """The checkpoint that was made right before what begins a turn in which nobody spoke."""
+        place = self._place(message)
+        return self._right_before(place, previous) if place is not None else None
+
+    def _place(self, message: Message) -> int | None:
+        """The place of the newest turn's checkpoint before a message; None where times do not tell."""
+        if not message.at:
+            return None
         place = bisect_right(range(len(self._checkpoints)), message.at, key=self._time) - 1
         while place >= 0 and not self._checkpoints[place].turn:
             place -= 1
-        if place < 0 or not self._time(place):
-            return self._alone.get(words)
-        found = self._checkpoints[place]
+        return place if place >= 0 and self._time(place) else None
+
+    def _right_before(self, place: int, previous: Message | None) -> Checkpoint | None:
+        """The checkpoint at that place, if it came behind the message before."""
         if previous is not None and previous.at and previous.at > self._time(place):
             return None
-        return found if words.startswith(_squeezed(found.words or "")) else None
-
-    def begun_by(self, message: Message, previous: Message | None) -> Checkpoint | None:
-        """The checkpoint of a turn in which nobody spoke, if it was made right before this reminder."""
-        found = self.before(message, previous) if message.at else None
-        return found if found is not None and not found.words else None
+        return self._checkpoints[place]
 
     def _time(self, place: int) -> str:
         time = self._times.get(place)
@@ -211,8 +221,9 @@ class History:
             yield _own_command(message)
         elif message.origin == "summary" and self._summary is not None:
             yield self._summary(message)
-        elif message.origin == "injection" and (turn := self._turns.begun_by(message, previous)) is not None:
-            yield Mark(turn.id, str(turn.at or ""))
+        elif message.origin == "injection" and "turn" in message.meta:
+            if (turn := self._turns.begun_by(message, previous)) is not None:
+                yield Mark(turn.id, str(turn.at or ""))
             yield Aside(GOAL, unwrapped(message.text))
         elif message.origin == "injection" and (told := _text(message.meta, "told")):
             yield Aside(told_words(told), unwrapped(message.text))
