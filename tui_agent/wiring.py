@@ -120,7 +120,7 @@ async def open_session(
     questions = Questions(bus.emit)
     todo, reads = TodoList(context), Reads()
     goal = Goal(context, lambda value: bus.emit(StateChanged("goal", value)))
-    plans = Plans(context, todo, ask=questions.ask, emit=bus.emit)
+    plans = Plans(context, todo, ask=questions.ask, emit=bus.emit, redact=secrets.redact)
     toolbox = outfit(workspace, folder, reads, todo, goal, plans, bus.emit)
     servers = await serve(
         toolbox,

@@ -12,9 +12,12 @@ from tui_agent.context import Context
 from tui_agent.events import Event, Notice, StateChanged
 from tui_agent.planning.mode import LAPSED, MODES, Modes, ModeSource, recorded
 from tui_agent.prompt.injections import Injections, Moment
+from tui_agent.prompt.skills import FOLDERS
+from tui_agent.prompt.system import WORKSPACE_FILES
+from tui_agent.settings.serving import FILE
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
-from tui_agent.tools.permission import Decision, Mode, Rules, barred
+from tui_agent.tools.permission import GUIDE_FOLDERS, GUIDES, Decision, Mode, Rules, barred
 from tui_agent.tools.search import Glob
 from tui_agent.tools.shell import Bash
 from tui_agent.tools.tool import Need, Output, Progress, Tool
@@ -164,6 +167,8 @@ def _calls(root: Path) -> dict[str, tuple[Any, Need]]:
         "write by a link in git": (write, {"path": "hooks/post-commit", "content": "x"}),
         "write outside": (write, {"path": "../b.txt", "content": "x"}),
         "write by a link outside": (write, {"path": "out/b.txt", "content": "x"}),
+        "write what guides": (write, {"path": "sub/Agents.md", "content": "x"}),
+        "write a skill": (write, {"path": ".claude/skills/a/SKILL.md", "content": "x"}),
         "look": (bash, {"command": "git status"}),
         "look outside": (bash, {"command": "cat /etc/hostname"}),
         "run": (bash, {"command": "make"}),
@@ -185,8 +190,9 @@ _WRITES = (
     "write outside",
     "write by a link outside",
 )
+_GUIDING = ("write what guides", "write a skill")
 _FREE = ("read", "glob", "foreign none", "foreign read")
-_BARRED = ("write", "edit", *_WRITES, "run", "redirect", "foreign write", "foreign run")
+_BARRED = ("write", "edit", *_WRITES, *_GUIDING, "run", "redirect", "foreign write", "foreign run")
 _TABLE: dict[Mode, dict[Decision, tuple[str, ...]]] = {
     "ask": {"allow": _FREE, "deny": ()},
     "auto-edit": {"allow": (*_FREE, "write", "edit"), "deny": ()},
@@ -217,6 +223,11 @@ def test_plan_mode_gives_nothing_and_no_rule_opens_it(tmp_path: Path, mode: Mode
             planning, now = rules.decide(tool, need, "plan"), rules.decide(tool, need, mode)
             assert order.index(planning) <= order.index(now), name
             assert (planning == "deny") == bool(barred(tool, need)) == (name in _BARRED), name
+
+
+def test_what_guides_a_model_is_known_here_too() -> None:
+    assert {name.casefold() for name in (*WORKSPACE_FILES, FILE)} <= GUIDES
+    assert {folder.split("/")[0] for folder in FOLDERS} <= GUIDE_FOLDERS
 
 
 def test_a_rule_that_forbids_holds_in_every_mode(tmp_path: Path) -> None:

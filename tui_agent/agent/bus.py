@@ -41,6 +41,8 @@ _BODIES = frozenset(
         "prompts",
         "arguments",
         "editable",
+        "edited",
+        "note",
         "value",
         "words",
         "title",

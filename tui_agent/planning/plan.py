@@ -115,12 +115,22 @@ def steps_of(plan: Plan, context: Shown) -> list[todos.Item]:
 class Plans:
     """The accepted plan of one session, with the mode and the todo list that go with it.
 
-    `ask` asks a person and waits for the answer; None where nobody is there.
+    `ask` asks a person and waits for the answer; None where nobody is there. `redact` takes our own credentials out of
+    what is stored.
     """
 
-    def __init__(self, context: Context, todo: todos.TodoList, *, emit: Emit, ask: Ask | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        todo: todos.TodoList,
+        *,
+        emit: Emit,
+        ask: Ask | None = None,
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self._context = context
         self._emit = emit
+        self._redact = redact
         self.ask = ask
         self.todo = todo
         self.mode = modes.Modes(context)
@@ -141,8 +151,9 @@ class Plans:
         Raises:
             ContextError: it could not be written, and nothing is changed.
         """
-        items = [todos.Item(step, "pending", at) for at, step in enumerate(plan.steps, 1)]
-        value = {"title": plan.title, "text": plan.text, "steps": list(plan.steps)}
+        steps = [self._redact(step) for step in plan.steps]
+        items = [todos.Item(step, "pending", at) for at, step in enumerate(steps, 1)]
+        value = {"title": self._redact(plan.title), "text": self._redact(plan.text), "steps": steps}
         changed = await self.mode.set(mode, {STATE_KEY: value, todos.STATE_KEY: todos.values(items)})
         self._tell(changed, value, items)
 

@@ -10,7 +10,8 @@ allowed, unless a rule names the whole of it. One with substitutions, redirectio
 
 The mode of a conversation comes before the rules that allow. `plan` takes away and never gives: what writes is barred,
 commands too unless they only look (see `readonly`), and no rule changes that. `auto-edit` lets files of the workspace
-be written without asking, not in `.git`, not outside of it, and commands still ask.
+be written without asking. Commands still ask, and so do files outside of it, in `.git`, and those that tell a model
+what to do (instructions, skills, servers of tools), so that nothing which it has read settles there unseen.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ Decision = Literal["allow", "ask", "deny"]
 Scope = Literal["settings", "session"]
 Mode = Literal["ask", "auto-edit", "plan"]
 """How much a conversation lets its model do: ask before it writes, write files, or only look and plan."""
+
+GUIDES = frozenset(("agents.md", "claude.md", "memory.md", "codebuddy.md", ".mcp.json"))
+GUIDE_FOLDERS = frozenset((".tui-agent", ".agents", ".claude"))
+"""Files of a workspace, and folders in it, that tell a model what to do; in small letters."""
 
 _SHELL = "bash"
 """The tool whose `command` is one of the shell."""
@@ -114,7 +119,7 @@ class Rules:
             return "ask"
         if need.kind == "read":
             return "allow"
-        if mode == "auto-edit" and need.kind == "write" and need.paths:
+        if mode == "auto-edit" and _only_edits(need):
             return "allow"
         allowing = [rule for rule, _ in self._allow.values() if rule.names(tool.name)]
         return "allow" if allowing and _covers(allowing, need, any_part=False) else "ask"
@@ -131,6 +136,20 @@ class Rules:
     def allowed(self) -> Sequence[tuple[str, Scope]]:
         """The rules that allow something, oldest first, each with where it comes from."""
         return [(rule.text, scope) for rule, scope in self._allow.values()]
+
+
+def _only_edits(need: Need) -> bool:
+    """True for a change of files that tell no model what to do."""
+    return (
+        need.kind == "write"
+        and bool(need.paths)
+        and not any(_guides(need.place, path) for path in need.paths)
+    )
+
+
+def _guides(place: str, path: Path) -> bool:
+    parts = [part.casefold() for part in Path(guard.relative(place, path) if place else path).parts]
+    return not GUIDE_FOLDERS.isdisjoint(parts) or (bool(parts) and parts[-1] in GUIDES)
 
 
 def barred(tool: Tool, need: Need) -> str:
