@@ -136,7 +136,7 @@ class FakeRequests:
         return Built(sent, request, manifest, manifest.items, manifest.left_out, context)  # type: ignore[arg-type]
 
     def between(self, before: Built, after: Built) -> Difference:
-        return difference(before.manifest, after.manifest, lambda item: "revert")
+        return difference(before, after, lambda item: "revert")
 
     async def count(self, request: Request) -> int:
         if isinstance(self.counts, Exception):

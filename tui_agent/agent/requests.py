@@ -6,7 +6,7 @@ Nothing is read before somebody looks, and what takes long is done in threads.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -184,7 +184,7 @@ class Requests:
 
     def between(self, before: Built, after: Built) -> Difference:
         """The same for two that are built. It takes long: for threads."""
-        return difference(before.manifest, after.manifest, lambda item: _why(item, after.log))
+        return difference(before, after, lambda item: _why(item, after.log))
 
     async def count(self, request: Request) -> int:
         """The endpoint's own count of a request's input tokens.
@@ -202,33 +202,47 @@ class Requests:
     def _again(self, sent: Sent, log: Shown) -> Built:
         usage = log.record_at(sent.offset)
         request, manifest = request_of(log, usage, window=self._window())
-        if sent.cache_read:
-            manifest = replace(manifest, served=_served(manifest, log.before(usage.id), sent.cache_read))
-        return _built(sent, request, manifest, log)
+        built = _built(sent, request, manifest, log)
+        if not sent.cache_read:
+            return built
+        upto, served = _served(built, log.before(usage.id), sent.cache_read)
+        items = [replace(item, cached=True) if at < upto else item for at, item in enumerate(built.items)]
+        return replace(built, items=items, manifest=replace(manifest, served=served))
 
 
 def _built(sent: Sent | None, request: Request, manifest: Manifest, log: Shown) -> Built:
     return Built(sent, request, manifest, manifest.items, manifest.left_out, log)
 
 
-def _served(manifest: Manifest, log: Shown, read: int) -> Breakpoint | None:
-    """The last place that an endpoint which read so many tokens from its cache has read.
+def _served(built: Built, log: Shown, read: int) -> tuple[int, Breakpoint | None]:
+    """How many items an endpoint that read so many tokens from its cache has read there, and the place of the last.
 
     As a rule that is where a request before it ended, which had as many tokens. Else it is the end of the item that
     comes nearest by the weights of the items, which are shares and estimates.
     """
-    through = _ended(log, read)
-    found: Breakpoint | None = None
+    through, upto = _ended(log, read), 0
     nearest, running = read, 0
-    for item, place in _places(manifest):
+    for at, item in enumerate(built.items):
         running += item.tokens.count
+        if item.section == "frame":
+            break
         if through < 0:
             if abs(running - read) > nearest:
                 break
-            nearest, found = abs(running - read), place
+            nearest, upto = abs(running - read), at + 1
         elif item.message is None or _index(log, item.record) <= through:
-            found = place
-    return found
+            upto = at + 1
+    return upto, _place_of(built, upto - 1) if upto else None
+
+
+def _place_of(built: Built, at: int) -> Breakpoint | None:
+    """The place in the request at which an item ends."""
+    item = built.items[at]
+    if item.message is not None:
+        starts = built.request.spans.blocks(item.message)[:-1]
+        return ("message", item.message, sum(start < item.end for start in starts) - 1)
+    number = sum(other.section == item.section for other in built.items[:at])
+    return ("tool" if item.section == "tools" else "system", number)
 
 
 def _ended(log: Shown, tokens: int) -> int:
@@ -251,21 +265,6 @@ def _index(log: Shown, record: str) -> int:
 
 def _whole(value: object) -> int:
     return value if type(value) is int else 0
-
-
-def _places(manifest: Manifest) -> Iterator[tuple[Item, Breakpoint]]:
-    """The items in the order of sending, without the frame, each with the place where it ends."""
-    numbers, spans = {"tools": -1, "system": -1}, manifest.request.spans
-    for item in manifest.items:
-        if item.section in numbers:
-            numbers[item.section] += 1
-        if item.section == "tools":
-            yield item, ("tool", numbers["tools"])
-        elif item.section == "system":
-            yield item, ("system", numbers["system"])
-        elif item.message is not None:
-            starts = spans.blocks(item.message)[:-1]
-            yield item, ("message", item.message, sum(start < item.end for start in starts) - 1)
 
 
 def _why(item: Item, log: Shown) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -68,7 +68,16 @@ class _Part(Struct):
     values: list[Any]
 
 
-def difference(before: Manifest, after: Manifest, why: Callable[[Item], str] = lambda item: "") -> Difference:
+class Side(Protocol):
+    """A request, and its items as its manifest gives them."""
+
+    @property
+    def manifest(self) -> Manifest: ...
+    @property
+    def items(self) -> Sequence[Item]: ...
+
+
+def difference(before: Side, after: Side, why: Callable[[Item], str] = lambda item: "") -> Difference:
     """What differs between two requests. `why` says what took an item out of the later one."""
     old, new = _parts(before), _parts(after)
     moved = _moved([old[key].place for key in new if key in old])
@@ -90,12 +99,12 @@ def difference(before: Manifest, after: Manifest, why: Callable[[Item], str] = l
         else:
             reason = why(part.item) if what == "shortened" else ""
             changes.append(Change(what, part.item, was.tokens, part.tokens, reason))
-    return Difference(changes, before.total, after.total, same)
+    return Difference(changes, before.manifest.total, after.manifest.total, same)
 
 
-def _parts(manifest: Manifest) -> dict[_Key, _Part]:
+def _parts(side: Side) -> dict[_Key, _Part]:
     """What a request holds, in the order of sending, without the framing."""
-    request, found = manifest.request, dict[_Key, _Part]()
+    request, found = side.manifest.request, dict[_Key, _Part]()
     blocks: dict[str, list[Any]] = {}
     for records, message in zip(request.blocks, request.messages, strict=True):
         for record, block in zip(records, message["content"], strict=True):
@@ -104,7 +113,7 @@ def _parts(manifest: Manifest) -> dict[_Key, _Part]:
     tools = {str(tool.get("name", "")): tool for tool in request.tools}
     layers = iter(request.system)
     unnamed: dict[_Key, int] = {}
-    for place, item in enumerate(manifest.items):
+    for place, item in enumerate(side.items):
         if item.kind == "framing":
             continue
         key: _Key = (item.section, item.record if item.section == "messages" else "", item.name)
@@ -117,7 +126,7 @@ def _parts(manifest: Manifest) -> dict[_Key, _Part]:
         elif item.section == "frame":
             values = [request.model, request.max_tokens, request.thinking]
         else:
-            values = [manifest.text(item)]
+            values = [side.manifest.text(item)]
         if key in found and not (item.section == "messages" and item.record):
             unnamed[key] = unnamed.get(key, 0) + 1
             key = (*key, str(unnamed[key]))

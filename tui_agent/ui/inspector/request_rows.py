@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _NAME = 60
 """Characters of a name that a row takes."""
-_CACHED, _PARTLY = "c", "part"
 SIGNS = {
     "added": ("+", "$text-success"),
     "gone": ("-", "$text-error"),
@@ -96,6 +95,7 @@ class Tree:
         self.items: list[Item] = [*built.items, *built.left_out]
         self.groups = groups_of(self.items)
         self._spans = built.request.spans
+        self._narrow = False
         self._heads: list[Place] = []
         self._open: set[Place] = set()
         self._rows = array("q")
@@ -205,13 +205,9 @@ class Tree:
     # --- how they look
 
     def columns(self, *, narrow: bool) -> Sequence[Column]:
-        weight = Column("tokens", 8 if narrow else 10, "right")
-        return (
-            Column("what is sent"),
-            weight,
-            Column("%", 3, "right"),
-            Column("c" if narrow else "cache", 5),
-        )
+        self._narrow = narrow
+        weight, cached = (8, Column("c", 1)) if narrow else (10, Column("cache", 6))
+        return (Column("what is sent"), Column("tokens", weight, "right"), Column("%", 3, "right"), cached)
 
     def key(self, index: int) -> Hashable:
         row = self._rows[index]
@@ -227,7 +223,7 @@ class Tree:
         row = self._rows[index]
         if row >= 0:
             item = self.items[row]
-            cached = _CACHED if item.cached else ""
+            cached = self._read(item.tokens.count if item.cached else 0, item.tokens.count)
             return (
                 self._item_words(item),
                 words.tokens(item.tokens),
@@ -236,12 +232,20 @@ class Tree:
             )
         place = self._heads[-row - 1]
         group = self.groups[place]
-        cached = "" if not group.cached else _CACHED if group.cached >= group.tokens.count else _PARTLY
+        cached = self._read(group.cached, group.tokens.count)
         share = self._share(group.tokens, kept=place[0] != LEFT_OUT)
         return (self._head_words(place, group), words.tokens(group.tokens), share, cached)
 
+    def _read(self, cached: int, of: int) -> str:
+        """How much is read from the cache."""
+        said = "" if not cached else "cached" if cached >= of else "part"
+        return said[:1] if self._narrow else said
+
     def _share(self, tokens: Tokens, *, kept: bool) -> str:
         return f"{100 * tokens.count / self.total.count:.0f}" if kept and self.total.count > 0 else ""
+
+    def _pad(self, depth: int) -> str:
+        return " " * depth * (1 if self._narrow else 2)
 
     def _head_words(self, place: Place, group: Group) -> Content:
         section, name = place
@@ -249,13 +253,13 @@ class Tree:
         many = (f"  {len(group.items):,}", "$text-muted")
         if name:
             style = "$text-warning" if section == LEFT_OUT else ""
-            return Content.assemble(f"  {sign} ", (literal.one_line(name, _NAME), style), many)
+            return Content.assemble(f"{self._pad(1)}{sign} ", (literal.one_line(name, _NAME), style), many)
         return Content.assemble((f"{sign} {section}", "bold $text-primary"), many)
 
     def _item_words(self, item: Item) -> Content:
         section, group = place_of(item)
         alone = len(self.groups[section, group].items) == 1
-        pad = "    " if alone else "      "
+        pad = f"{self._pad(1 if alone else 2)}  "
         if section == LEFT_OUT:
             said = f"{item.name}" + (f": {group}" if alone else "")
             return Content.assemble(pad, (literal.one_line(said, FIRST_WORDS), "$text-warning"))

@@ -32,15 +32,16 @@ def name(built: Built) -> str:
     return "the next request" if built.sent is None else f"request {built.sent.n:,}"
 
 
-def title(view: Listed, tree: Tree | None, many: int, *, marked: bool) -> Content:
-    """What is listed; `many` requests were sent, and the one shown may be `marked` for a diff."""
+def title(view: Listed, tree: Tree | None, many: int, *, fault: str, marked: bool) -> Content:
+    """What is listed, or why there is none; `many` requests were sent, and the one shown may be `marked` for a diff."""
     if isinstance(view, History):
         return Content.styled("every request of this session", "bold")
     if isinstance(view, Differing):
         names = [name(one.built) for one in (view.before, view.after)]
         return Content.assemble(("what differs: ", "bold"), f"{names[0]} -> {names[1]}")
     if tree is None:
-        return Content.styled("the request", "bold")
+        said = literal.visible(fault)
+        return Content.styled(said, "$text-error") if said else Content.styled("the request", "bold")
     sent, parts = tree.built.sent, []
     if sent is not None:
         parts = [f"of {many:,}", "" if sent.turn is None else f"turn {sent.turn}", words.clock(sent.at)]
@@ -82,12 +83,10 @@ def many(count: int) -> Content:
     return Content(f"{count:,} request{'' if count == 1 else 's'}, newest first" if count else "")
 
 
-def failure(error: str, ways: Sequence[str]) -> list[Content]:
-    """Why there is no request, and the ways out."""
-    lines = [Content.styled(literal.one_line(error), "$text-error")]
-    if ways:
-        lines.append(Content.styled("ways out", "bold $text-primary"))
-    return lines + [Content(f"  {literal.one_line(str(way))}") for way in ways]
+def ways_out(ways: Sequence[str]) -> list[Content]:
+    """What can be done where there is no request."""
+    head = [Content.styled("ways out", "bold $text-primary")] if ways else []
+    return head + [Content(f"  {literal.one_line(str(way))}") for way in ways]
 
 
 def difference(found: Difference) -> Content:

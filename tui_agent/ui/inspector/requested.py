@@ -51,6 +51,8 @@ class Requested(Tab):
         """Which request is shown, counted from the oldest; None is the next one."""
         self._many = 0
         self._tree: Tree | None = None
+        self._fault = ""
+        """Why there is none."""
         self._turned: set[Place] = set()
         """Sections that are folded and groups that are not."""
         self._marked: list[int | None] = []
@@ -125,6 +127,7 @@ class Requested(Tab):
         if self._place is None or self._is_stale:
             built = await requests.build(self._place)
             self._tree = await asyncio.to_thread(Tree, built)
+        self._fault = ""
         self._not_before = perf_counter() + _REST * (perf_counter() - began)
         self._put()
         if self._place is None and self._state != seen:
@@ -153,7 +156,8 @@ class Requested(Tab):
             return
         self._not_before = 0.0
         self._tree = None
-        self._show(Said(request_said.failure(str(error), getattr(error, "ways", ()))))
+        self._fault, self.rows.empty = str(error), ""
+        self._show(Said(request_said.ways_out(getattr(error, "ways", ()))))
 
     # --- what is listed
 
@@ -200,7 +204,8 @@ class Requested(Tab):
     def _tell(self) -> None:
         """Which request it is."""
         tree, counted = self._tree, self._counted[1] if self._counted[0] == self._place else ""
-        lines = [request_said.title(self._view, tree, self._many, marked=self._place in self._marked)]
+        marked = self._place in self._marked
+        lines = [request_said.title(self._view, tree, self._many, fault=self._fault, marked=marked)]
         if tree is not None and self._view is tree:
             lines += request_said.figures(tree.built, counted)
         self._which.update(Content("\n").join(lines))
