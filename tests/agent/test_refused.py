@@ -89,6 +89,8 @@ async def test_the_prompt_and_the_tools_can_be_meant(tmp_path: Path, server: Scr
         roles = [run.context.record(name).role for name in failed.records]
         assert roles == ["_system_prompt", "_tools"]
         assert not any("/drop" in way or "/edit" in way for way in failed.ways)
+        assert run.context.tools is not None
+        assert f"the tools that are offered, {run.context.tools[3]['name']}" in failed.message
 
 
 async def test_the_models_answer_cannot_be_edited_and_is_never_offered_to_be(

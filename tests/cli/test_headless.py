@@ -209,6 +209,35 @@ def _uncached(value: object) -> object:
     return [_uncached(item) for item in value] if isinstance(value, list) else value
 
 
+def test_a_refused_request_names_its_record_and_each_way_out_works_in_a_shell(
+    server: Served, run: Inside, shop: Path
+) -> None:
+    (shop / "a.txt").write_text("UGLY text")
+    call = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "a.txt"}}
+    refused = Reply.error(400, "messages.2.content.0.tool_result: no")
+    server.script(Reply.blocks(call, stop_reason="tool_use"), refused, Reply.text("done"))
+    failed = run("-p", "read it")
+    assert (failed.code, failed.err.count("\n")) == (1, 1)
+    number = only_record(shop, "tool")
+    assert f"Record {number} is meant: the result of read_file" in failed.err
+    for way in (
+        f"tui-agent context drop {number}",
+        f"tui-agent context edit {number} TEXT",
+        'tui-agent --continue -p "go on"',
+    ):
+        assert f"({way})" in failed.err
+    assert "(/" not in failed.err
+    assert run("context", "edit", str(number), "nothing of interest").code == 0
+    assert run("--continue", "-p", "go on").out == "done\n"
+    assert server.requests[-1]["messages"][2]["content"][0]["content"] == "nothing of interest"
+
+
+def only_record(workspace: Path, origin: str) -> int:
+    """The number of the one record of that origin."""
+    (line,) = [r.line for r in sound(only_session(workspace)).records if r.origin == origin]
+    return line
+
+
 def test_a_failure_is_one_line_and_code_1(server: Served, run: Inside, shop: Path) -> None:
     server.script(Reply.error(401), Reply.error(401))
     said = run("-p", "x")

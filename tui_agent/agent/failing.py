@@ -6,7 +6,7 @@ are in the message alone, so that none of them is taken for a way out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tui_agent.compaction import picked
@@ -36,7 +36,12 @@ def failure(error: ProviderError, request: Request, context: Context) -> Request
     if not records:
         return RequestFailed(error.kind, text, error.ways)
     found = [context.record(name) for name in records[:_SHOWN]]
-    told = [f"Record {record.line} is meant: {_is(record, context)}" for record in found]
+    tools = [
+        str(request.tools[p.index]["name"])
+        for p in named(text)
+        if p.part == "tools" and p.index < len(request.tools)
+    ]
+    told = [f"Record {record.line} is meant: {_is(record, context, tools)}" for record in found]
     if len(records) > _SHOWN:
         told.append(f"{len(records) - _SHOWN} more records are meant.")
     ways = [way for record in found for way in _ways(record, context)]
@@ -54,12 +59,12 @@ def _records(text: str, request: Request, context: Context) -> Iterator[str]:
             yield newest
 
 
-def _is(record: Record, context: Context) -> str:
-    """Who wrote a record, and its first words."""
+def _is(record: Record, context: Context, tools: Sequence[str]) -> str:
+    """Who wrote a record, and its first words; of the tools those that are meant."""
     if record.role == "_system_prompt":
         return "the system prompt"
     if record.role == "_tools":
-        return "the tools that are offered"
+        return "the tools that are offered" + (f", {one_line(', '.join(tools), _WORDS)}" if tools else "")
     message = context.message(record.id)
     words = one_line(" ".join(map(_words, message.content)) if message is not None else "", _WORDS)
     return f"{_who(record)}{f', {words}' if words else ''}"
@@ -101,10 +106,10 @@ def _ways(record: Record, context: Context) -> Iterator[str]:
     if record.role not in ("user", "assistant"):
         return
     if picked.can_shorten(context, record.id):
-        yield f"send a few words in its place (/elide {number})"
-    yield f"leave it out (/drop {number})"
+        yield f"shorten record {number} to a few words (/elide {number})"
+    yield f"leave out record {number} (/drop {number})"
     try:
         picked.editable(context, record.id)
     except ValueError:
         return
-    yield f"send another text in its place (/edit {number})"
+    yield f"send another text in place of record {number} (/edit {number})"

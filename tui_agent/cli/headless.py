@@ -20,6 +20,7 @@ import msgspec
 
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
+from tui_agent.cli.ways import in_shell
 from tui_agent.commands import CommandError
 from tui_agent.events import (
     Answer,
@@ -365,4 +366,5 @@ def _told(failure: RequestFailed | LogFailed) -> str:
     """The failure with its ways out; a log's message names them already."""
     if isinstance(failure, LogFailed) or not failure.ways:
         return failure.message
-    return f"{failure.message} ({'; or '.join(failure.ways)})"
+    message = "; ".join(failure.message.splitlines())
+    return f"{message} ({'; or '.join(map(in_shell, failure.ways))})"

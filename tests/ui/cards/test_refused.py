@@ -35,7 +35,7 @@ async def test_a_record_is_left_out_by_one_key_and_the_request_sent_again_by_the
         _refusing(server, Reply.text("it is done"))
         async with opened(tmp_path, _served(server, tmp_path)) as made:
             await _refused(made, tmp_path)
-            assert "is meant: the result of read_file" in made.text and "[d] leave it out" in made.text
+            assert "is meant: the result of read_file" in made.text and "[d] leave out record" in made.text
             await made.press("s")
             await made.until(lambda: "shortened: about" in made.text, "that it is")
             await made.until(lambda: made.chat.dock.card is not None, "whether to send it again")

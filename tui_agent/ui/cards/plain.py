@@ -30,7 +30,10 @@ class ChoiceCard(Card):
 
 
 class WaysCard(ChoiceCard):
-    """The ways out of a failure: those that mend a record, and the one that sends the request again, by a letter."""
+    """The ways out of a failure: those that mend a record, and the one that sends the request again, by a letter.
+
+    Where a letter stands the command is not written out: the failure above the card names it.
+    """
 
     LETTERS: ClassVar[Mapping[str, str]] = {
         "/record": "l",
@@ -44,12 +47,19 @@ class WaysCard(ChoiceCard):
         return []
 
     def choices(self) -> Sequence[Choice]:
-        free = dict(self.LETTERS)
-        made = []
+        return list(self._ways())
+
+    def choose(self, choice: Choice) -> None:
+        self.answer(Answer("answer", note=self._ways()[choice]))
+
+    def _ways(self) -> dict[Choice, str]:
+        """The choices, each with the way that it stands for."""
+        free, made = dict(self.LETTERS), {}
         for way in self.question.choices:
             place = way_command(way)
-            name = way[slice(*place)].partition(" ")[0] if place is not None else ""
-            made.append(Choice(free.pop(name, ""), way))
+            command = way[slice(*place)] if place is not None else ""
+            letter = free.pop(command.partition(" ")[0], "")
+            made[Choice(letter, way.removesuffix(f" ({command})") if letter else way)] = way
         return made
 
 

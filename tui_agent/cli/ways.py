@@ -1,0 +1,27 @@
+"""The ways out of a failure where there is no screen: its commands in the words of the shell."""
+
+from __future__ import annotations
+
+import re
+
+_COMMAND = re.compile(r"\((/[a-z]+)(?: (\d+))?\)")
+_SHELL = {
+    "/again": 'tui-agent --continue -p "go on"',
+    "/compact": "tui-agent context compact",
+    "/drop": "tui-agent context drop {0}",
+    "/edit": "tui-agent context edit {0} TEXT",
+    "/elide": "tui-agent context elide {0}",
+    "/model": "--profile P",
+    "/record": "tui-agent context show",
+    "/revert": "tui-agent context revert N",
+}
+
+
+def in_shell(way: str) -> str:
+    """A way out with the command that carries it out in a shell; as it is where it names none of the screen's."""
+
+    def told(match: re.Match[str]) -> str:
+        spelled = _SHELL.get(match[1])
+        return match[0] if spelled is None else f"({spelled.format(match[2] or 'ID')})"
+
+    return _COMMAND.sub(told, way)
