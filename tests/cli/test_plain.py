@@ -311,6 +311,16 @@ def test_a_text_is_written_by_whole_sentences_and_lines() -> None:
     )
 
 
+def test_what_the_model_is_told_beside_the_words_is_a_line() -> None:
+    ears = Ears()
+    told = [
+        said.Reminder(name, "r", short, "text", 1) for name, short in (("rules", "1 rule"), ("files", "a.py"))
+    ]
+    ears.telling.hear(said.Reminded(tuple(told), (said.LeftOut("memory", "no room", 1),)))
+    ears.telling.hear(said.Reminded((), ()))
+    assert ears.text == "note: the model is told: 1 rule, a.py\nwarning: not told: memory: no room\n"
+
+
 def test_a_long_text_without_an_end_is_not_held_back() -> None:
     ears = Ears()
     for _ in range(200):
@@ -339,6 +349,7 @@ def test_no_text_acts_or_passes_for_something_of_ours(name: str) -> None:
         said.ToolStarted("c", text, text),
         said.ToolEnded("c", text, text, "ok", text, text, 1, 0.0),
         said.Notice(text),
+        said.Reminded((said.Reminder(text, "r", text, text, 1),), (said.LeftOut(text, text, 1),)),
         said.RetryWaiting(1, 2, 1.0, text),
         said.RequestFailed("other", text, (text,)),
         said.ModelChanged(text, 1, False),

@@ -116,6 +116,11 @@ class Telling:
                 self._voice.say(f"the mode is {mode} now", "note")
             case said.LogRecovered():
                 self._voice.say("the session is written again", "note")
+            case said.Reminded(told=told, left=left):
+                if told:
+                    self._voice.say(f"the model is told: {', '.join(one.short for one in told)}", "note")
+                for missing in left:
+                    self._voice.say(f"not told: {missing.source}: {missing.why}", "warning")
             case said.ModelChanged(model=model):
                 self._voice.say(f"{model} answers from now on", "note")
             case said.QueueChanged(prompts=prompts, paused=paused) if prompts and not self.sends:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ OUTPUT_CHARACTERS = 64_000
 
 GOAL = "goal"
 """The label of what begins a turn in which nobody spoke."""
+
+_TOLD_CHARACTERS = 100
+"""Characters of what the model was told that stand in its line."""
 
 _STOPPED: Mapping[str, str] = {
     "max_tokens": "The answer reached the output limit and stops here.",
@@ -265,7 +269,7 @@ def main_argument(arguments: Mapping[str, Any]) -> str:
 
 def told_words(short: str) -> str:
     """The label of a reminder: what the model was told, in a few words."""
-    return f"told: {short}"
+    return f"told: {one_line(short, _TOLD_CHARACTERS)}"
 
 
 def unwrapped(text: str) -> str:
