@@ -45,7 +45,7 @@ def task(message: Mapping[str, Any]) -> Task:
     jobs = phrases.tasks(words, ()) or [work.List("*"), work.Search("TODO"), work.Say(_HONEST)]
     milestones = _MILESTONE.findall(listed)
     if not milestones:
-        return _Begin(tuple(_name(job) for job in jobs))
+        return _Begin(_names(jobs))
     number = next((at for at, (sign, _) in enumerate(milestones, 1) if sign == " "), 0)
     if not number:
         return _Finish(len(milestones))
@@ -56,9 +56,15 @@ def task(message: Mapping[str, Any]) -> Task:
 _HONEST = "I am a demo model, no AI: this is as far as I can work on it."
 
 
-def _name(job: Task) -> str:
-    intro = job.intro.removeprefix("I'll ").rstrip(".")
-    return (intro or "say what can be said")[:_TITLE]
+def _names(jobs: Sequence[Task]) -> tuple[str, ...]:
+    """What the milestones are called; those that are alike are told apart by number."""
+    named: list[str] = []
+    for job in jobs:
+        intro = job.intro.removeprefix("I'll ").rstrip(".")
+        name = (intro or "say what can be said")[:_TITLE]
+        times = 1 + sum(other == name or other.startswith(f"{name}, time ") for other in named)
+        named.append(name if times == 1 else f"{name}, time {times}")
+    return tuple(named)
 
 
 @dataclass(frozen=True, slots=True)
