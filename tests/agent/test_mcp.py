@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,26 @@ async def test_a_person_sees_what_servers_cost_and_takes_them_in_and_out(tmp_pat
             server.script(using("mcp__small__echo", text="x"), Reply.text("so"))
             await run.say("again")
             assert results(run)[-1] == "x"
+
+
+async def test_what_a_workspace_names_is_used_when_a_person_agrees_and_not_without_one(
+    tmp_path: Path,
+) -> None:
+    file = {"mcpServers": {"theirs": {"command": sys.executable, "args": [SMALL]}}}
+    (tmp_path / ".mcp.json").write_text(json.dumps(file))
+    async with ScriptedServer() as server:
+        async with engine(tmp_path, server, attended=False) as run:
+            notice = await run.until(Notice, lambda notice: "nobody is there to agree" in notice.text)
+            assert "(theirs)" in notice.text
+            server.script(Reply.text("hello"))
+            await run.say("hello")
+            assert "mcp__theirs__" not in str(server.requests[-1])
+        async with engine(tmp_path, server, answers=once) as run:
+            asked = await run.until(Asked)
+            assert asked.question.kind == "agree"
+            server.script(Reply.tools(("mcp__theirs__echo", {"text": "so"})), Reply.text("hello"))
+            await run.say("hello")
+            assert results(run) == ["so"]
 
 
 async def test_without_servers_nothing_is_different(tmp_path: Path) -> None:

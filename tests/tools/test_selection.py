@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tui_agent.context import Context
-from tui_agent.messages.blocks import text_block
+from tui_agent.messages.blocks import text_block, tool_called
 from tui_agent.settings.serving import Tools
 from tui_agent.tools.matching import check
 from tui_agent.tools.selection import MOST_IN_FULL, MOST_SELECTED, Selection
@@ -258,3 +258,16 @@ def test_a_schema_that_leads_in_circles_or_nowhere_takes_everything() -> None:
     deep: dict[str, Any] = {"properties": {"a": {"$ref": "#"}}, "additionalProperties": False}
     with pytest.raises(ToolError, match=r"there is no 'a'\.a\.b"):
         check("tool", {"a": {"a": {"b": 1}}}, deep)
+
+
+@pytest.mark.parametrize(
+    ("block", "name"),
+    [
+        ({"name": "bash", "input": {"name": "x"}}, "bash"),
+        ({"name": "use_tool", "input": {"name": "mcp__s__t", "arguments": {}}}, "mcp__s__t"),
+        ({"name": "use_tool", "input": {"arguments": {}}}, "use_tool"),
+        ({"name": "use_tool", "input": "cut"}, "use_tool"),
+    ],
+)
+def test_who_reads_a_log_sees_the_tool_that_was_called(block: dict[str, Any], name: str) -> None:
+    assert tool_called({"type": "tool_use", "id": "c", **block}) == name

@@ -16,7 +16,7 @@ from msgspec import Struct
 from tui_agent.compaction.placeholders import acknowledges, is_nothing, shortened, squeezed
 from tui_agent.compaction.priority import CRITICAL, TRIVIAL, sources_of
 from tui_agent.literal import one_line
-from tui_agent.messages.blocks import result_text
+from tui_agent.messages.blocks import result_text, tool_called
 from tui_agent.messages.wellformed import SIGNED
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def said_of(asked: Run, results: Iterable[Seen]) -> str:
 def _names(run: Run) -> dict[str, str]:
     """The tools that a run calls, by call."""
     calls = [block for seen in run.seen for block in seen.blocks if block.get("type") == "tool_use"]
-    return {str(block.get("id")): str(block.get("name")) for block in calls}
+    return {str(block.get("id")): tool_called(block) for block in calls}
 
 
 def _tool(seen: Seen, block: Block, names: Mapping[str, str]) -> str:

@@ -74,6 +74,18 @@ def tool_result(call: str, content: str | Sequence[Block], *, error: bool = Fals
     return block
 
 
+USE_TOOL = "use_tool"
+"""The tool that calls another one, whose description was held back."""
+
+
+def tool_called(block: Mapping[str, Any]) -> str:
+    """The tool that a tool_use calls, also where it calls it through `USE_TOOL`."""
+    name, arguments = str(block.get("name", "")), block.get("input")
+    if name == USE_TOOL and isinstance(arguments, Mapping) and isinstance(arguments.get("name"), str):
+        return str(arguments["name"])
+    return name
+
+
 def result_text(block: Mapping[str, Any]) -> str:
     """The text of a tool_result block, whether its content is a string or blocks; media as `[image]`."""
     content = block.get("content")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec.structs import replace
 
 from tui_agent.literal import one_line
+from tui_agent.messages.blocks import USE_TOOL, tool_called
 from tui_agent.messages.tokens import Estimator
 from tui_agent.tools.arguments import Arguments
 from tui_agent.tools.tool import Need, Output, Progress, Tool, ToolError, definition
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tui_agent.tools.tool import Call
     from tui_agent.tools.toolbox import Toolbox
 
-SELECT, USE = "select_tools", "use_tool"
+SELECT, USE = "select_tools", USE_TOOL
 MOST_IN_FULL = 8
 """Of the tools used last, when the tool set is written anew."""
 MOST_SELECTED = 20
@@ -85,17 +86,9 @@ def used_last(context: Shown, names: set[str]) -> Iterator[str]:
         if message.role != "assistant":
             continue
         for block in reversed(message.content):
-            if block.get("type") == "tool_use" and (name := _called(block)) in names and name not in seen:
+            if block.get("type") == "tool_use" and (name := tool_called(block)) in names and name not in seen:
                 seen.add(name)
                 yield name
-
-
-def _called(block: Mapping[str, Any]) -> str:
-    """The name of the tool that a call is for, also where it is made through `use_tool`."""
-    arguments = block.get("input")
-    if block.get("name") == USE and isinstance(arguments, Mapping):
-        return str(arguments.get("name"))
-    return str(block.get("name"))
 
 
 def weights(context: Context, tools: Sequence[Tool]) -> tuple[int, int]:

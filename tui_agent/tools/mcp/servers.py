@@ -173,10 +173,10 @@ class Servers:
             if answer.verdict == "no":
                 self._notice(f"not used in this session: {names}")
             return
-        await asyncio.to_thread(self._remember)
         for server in waiting:
             server.agreed = True
         self._learn([server for server in waiting if not server.known])
+        await asyncio.to_thread(self._remember)
 
     def _remember(self) -> None:
         try:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from tui_agent.messages.blocks import tool_called
 from tui_agent.ui.inspector.telling import content_words, speaker
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class Filling:
     def _kinds(self, block: Mapping[str, Any], message: Message) -> Iterable[tuple[str, int]]:
         match block.get("type"):
             case "tool_use":
-                self._calls[str(block.get("id"))] = str(block.get("name"))
+                self._calls[str(block.get("id"))] = tool_called(block)
                 yield "tool calls", 20 + len(json.dumps(block.get("input"), default=str))
             case "tool_result":
                 called = self._calls.pop(str(block.get("tool_use_id")), "")
