@@ -232,6 +232,21 @@ def test_a_refused_request_names_its_record_and_each_way_out_works_in_a_shell(
     assert server.requests[-1]["messages"][2]["content"][0]["content"] == "nothing of interest"
 
 
+def test_what_is_mended_of_a_log_that_is_taken_in_is_said(
+    server: Served, run: Inside, tmp_path: Path
+) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
+    lines = [{"role": "user", "content": "first"}, {"role": "assistant", "content": [call]}]
+    lines += [{"role": "user", "content": "second"}, {"role": "assistant", "content": "heard"}]
+    log = tmp_path / "elsewhere.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    server.script(Reply.text("hello"))
+    said = run("--resume", str(log), "-p", "hello")
+    assert (said.code, said.out) == (0, "hello\n")
+    assert "1 x missing_result: a call has a result in the next message" in said.err
+    assert "(record 2)" in said.err
+
+
 def only_record(workspace: Path, origin: str) -> int:
     """The number of the one record of that origin."""
     (line,) = [r.line for r in sound(only_session(workspace)).records if r.origin == origin]

@@ -37,6 +37,7 @@ from tui_agent.events import (
     ReplyEnded,
     RequestFailed,
     RetryWaiting,
+    SessionOpened,
     TextDelta,
     ToolEnded,
     ToolStarted,
@@ -250,6 +251,9 @@ class _Text(_Reporter):
                     complain(f"the answer above does not count: {event.reason}")
             case Notice(text=text):
                 complain(text)
+            case SessionOpened(repaired=texts):
+                for text in texts:
+                    complain(text)
             case MemoryChanged(what="accepted", scope="session", key=key):
                 complain(
                     f"noted for this session: {one_line(key or 'a few words')}; tui-agent memory list --all"

@@ -98,6 +98,9 @@ class Telling:
     def _beside(self, event: Event) -> None:
         """What happens beside the turns, and what goes wrong."""
         match event:
+            case said.SessionOpened(repaired=texts):
+                for text in texts:
+                    self._voice.say(text, "warning")
             case said.Notice(text=text, level=level):
                 self._voice.say(text, {"info": "note"}.get(level, level))
             case said.RetryWaiting(attempt=attempt):
