@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,13 +142,17 @@ def _checkpoints(context: Context, target: Target) -> View:
         Column("TOKENS", "right"),
         Column("WORDS", shrink=True),
     ]
-    rows = [
-        (c["id"], "turn" if c["turn"] else "step", when(c["at"]), c["line"], _amount(c["tokens"]), c["words"])
-        for c in found
-    ]
+    rows = [(c["id"], _kind(c), when(c["at"]), c["line"], _amount(c["tokens"]), c["words"]) for c in found]
     return found, table(
         columns, rows
     ) + f"\n\nback before one of them: tui-agent context revert N {target.option}"
+
+
+def _kind(checkpoint: Mapping[str, Any]) -> str:
+    """Who began what follows a checkpoint: a person's turn, a turn of the goal in which nobody spoke, or a step."""
+    if not checkpoint["turn"]:
+        return "step"
+    return "turn" if checkpoint["words"] else "goal"
 
 
 def _backups(context: Context, target: Target) -> View:
