@@ -117,6 +117,25 @@ async def test_what_changed_is_put_in_force_in_one_step_and_undo_takes_it_back(
         assert "new rules" in str(server.requests[-1]["messages"])
 
 
+async def test_what_a_session_was_begun_with_stays_in_the_prompt_that_is_put_in_force(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server, append_system="be brief") as run:
+        await run.say("one")
+    async with engine(tmp_path, server, resume="latest") as run:
+        assert not [n for n in run.all(Notice) if "instructions have changed" in n.text]
+        assert (await run.session.perform("refresh")).data == {"changed": []}
+        (tmp_path / "AGENTS.md").write_text("new rules")
+        await run.session.perform("refresh")
+        await run.say("two")
+        assert [block["text"].strip() for block in server.requests[-1]["system"]][2] == "be brief"
+        assert "new rules" in system(server.requests[-1]) and last_words(server.requests[-1]) == ["two"]
+    async with engine(tmp_path, server, resume="latest", append_system="be long") as run:
+        await run.session.perform("refresh")
+        await run.say("three")
+        assert "be long" in system(server.requests[-1]) and "be brief" not in system(server.requests[-1])
+
+
 async def test_tools_that_changed_are_put_in_force_too(tmp_path: Path, server: ScriptedServer) -> None:
     async with engine(tmp_path, server) as run:
         await run.say("one")

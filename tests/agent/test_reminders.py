@@ -369,6 +369,8 @@ async def test_where_there_is_no_room_what_matters_less_is_left_out_and_said(
         assert "so many words" not in whole(server.requests[-1])
         lacks = [item for item in (await run.session.manifest()).left_out if item.kind == "injection"]
         assert [(item.name, item.reason, item.tokens.count) for item in lacks] == [(source, why, tokens)]
+        await run.say("go on")
+        assert len([one for one in run.all(Reminded) if one.left]) == 1, "it is said once"
 
 
 async def test_what_is_told_is_an_event_behind_the_words_and_a_record_of_its_own(

@@ -16,7 +16,7 @@ from tui_agent.context.context import tools_body
 from tui_agent.events import Notice, Rotated
 from tui_agent.prompt import reread
 from tui_agent.prompt.remembered import SOURCE
-from tui_agent.prompt.system import Layer, SystemPrompt, record
+from tui_agent.prompt.system import OPTION, Layer, SystemPrompt, record
 
 if TYPE_CHECKING:
     from tui_agent.events import Emit
@@ -69,11 +69,23 @@ class Premises:
         """The estimated tokens of what a new log will be given first. Reads files."""
         if self._context.system_prompt is not None:
             return 0
-        return lacking(self._context, self.prompt.layers(), self._offer())
+        return lacking(self._context, self.layers(), self._offer())
+
+    def layers(self) -> list[Layer]:
+        """The layers of the prompt as they would be written now. Reads files: call it in a thread.
+
+        What the session was begun with on the command line goes on to hold where it is resumed without.
+        """
+        layers = self.prompt.layers()
+        begun = [layer for layer in self._context.system_layers if layer["source"] == OPTION]
+        if begun and not any(layer.source == OPTION for layer in layers):
+            place = next((at for at, one in enumerate(layers) if one.layer == SOURCE), len(layers))
+            layers.insert(place, Layer("session", OPTION, str(begun[-1]["text"]).strip()))
+        return layers
 
     async def begun(self) -> tuple[list[Layer], Definitions]:
         """The layers and the tools that a new log will be given first."""
-        return await asyncio.to_thread(self.prompt.layers), self._offer()
+        return await asyncio.to_thread(self.layers), self._offer()
 
     async def fresh(self) -> Fresh:
         """Prompt and tools that differ from those in force, to be put in force instead."""
@@ -97,7 +109,7 @@ class Premises:
         """What a resumed session was begun with and is different now, in words."""
         context, found = self._context, []
         if context.system_prompt is not None:
-            layers = await asyncio.to_thread(self.prompt.layers)
+            layers = await asyncio.to_thread(self.layers)
             told = reread.changes(context.system_layers, layers)
             if told.text:
                 changed = ", ".join(told.names)
@@ -118,7 +130,7 @@ class Premises:
         return found
 
     async def _layers(self) -> list[Layer]:
-        layers = await asyncio.to_thread(self.prompt.layers)
+        layers = await asyncio.to_thread(self.layers)
         for notice in self.prompt.untold():
             self._emit(Notice(notice, "warning", "prompt"))
         return layers

@@ -29,15 +29,17 @@ GROUP = "tui_agent.injections"
 HIGHEST = 60
 """The highest priority that a package's source may have."""
 
+_FROM = "From a package that the person has installed:"
+"""The same for all, so that two that tell the same are seen to."""
+
 
 class Extension:
     """The source of a package, under the name of its entry point. What it tells is marked as what it is."""
 
-    def __init__(self, name: str, inner: Any, origin: str) -> None:
+    def __init__(self, name: str, inner: Any) -> None:
         self.name = name
         self.priority = max(0, min(HIGHEST, int(getattr(inner, "priority", 0))))
         self._inner = inner
-        self._origin = origin
 
     def generate(self, moment: Moment) -> Sequence[Told]:
         """What the package tells.
@@ -55,11 +57,7 @@ class Extension:
 
     def _marked(self, told: Told) -> Told:
         texts = {"text": told.text, "withdrawn": told.withdrawn}
-        marked = {
-            name: reminder(f"From {self.name}, of {self._origin}:", fenced(text.strip()))
-            for name, text in texts.items()
-            if text.strip()
-        }
+        marked = {name: reminder(_FROM, fenced(text.strip())) for name, text in texts.items() if text.strip()}
         return replace(told, **marked)
 
 
@@ -88,7 +86,7 @@ def _made(point: EntryPoint) -> Extension:
     inner = found() if isinstance(found, type) or not hasattr(found, "generate") else found
     if not callable(getattr(inner, "generate", None)):
         raise TypeError(f"{type(inner).__name__} has no generate(moment)")
-    return Extension(point.name, inner, _origin(point))
+    return Extension(point.name, inner)
 
 
 def _origin(point: EntryPoint) -> str:

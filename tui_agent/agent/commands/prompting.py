@@ -34,7 +34,7 @@ def add_to(commands: Commands) -> None:
 async def prompt(session: Session) -> Outcome:
     """Show the layers of the system prompt: where each is from, its size, and whether it is another one by now"""
     context = session.context
-    now = await asyncio.to_thread(session.premises.prompt.layers)
+    now = await asyncio.to_thread(session.premises.layers)
     fresh = {(layer.layer, layer.source): layer.text.strip() for layer in now}
     stored = {
         (str(layer["layer"]), str(layer["source"])): str(layer["text"]).strip()
