@@ -54,13 +54,10 @@ class Reads:
         """The like of `note` for content that was hashed (SHA-256) while it was read."""
         with self._lock:
             self._seen[path] = _Seen(digest, _signature(status))
-            self._earlier.pop(path, None)
 
     def note_earlier(self, path: Path, known: str) -> None:
         """The model knew the file as that (`content`) in a run before. It has to read it anew before it writes it."""
-        with self._lock:
-            if path not in self._seen:
-                self._earlier.setdefault(path, known)
+        self._earlier.setdefault(path, known)
 
     def content(self, path: Path) -> str:
         """The content that the model knows of a file, as it is written down; "" for one it never read."""
