@@ -525,7 +525,7 @@ class MicroCompacted(Event, frozen=True):
     """Old results were elided in one batch: record `elide`, which brings them all back (`/unelide`).
 
     `items` says of each what it was, in words. `before` and `after` are the weights of the next request in tokens;
-    `arithmetic` says why it pays.
+    `arithmetic` says why it pays. `whole`: they are exchanges that are left out, so that the request can be sent.
     """
 
     elide: str
@@ -533,3 +533,4 @@ class MicroCompacted(Event, frozen=True):
     before: int
     after: int
     arithmetic: str = ""
+    whole: bool = False

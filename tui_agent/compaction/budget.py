@@ -96,7 +96,7 @@ class Budget:
         after = (await asyncio.to_thread(self._context.weigh)).total
         self._announce()
         said = f"left out to fit the {room.budget:,} tokens that a request may have: {why}"
-        self._emit(MicroCompacted(record.id, found.words, total, after, said))
+        self._emit(MicroCompacted(record.id, found.words, total, after, said, whole=True))
         return max(0, total - after)
 
 

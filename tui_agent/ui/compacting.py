@@ -152,8 +152,14 @@ def held(event: events.CompactionHeld) -> Fact:
 
 
 def shortened(event: events.MicroCompacted) -> str:
-    """How many old items were shortened."""
-    return "1 old item" if len(event.items) == 1 else f"{len(event.items):,} old items"
+    """How many old items were shortened, or exchanges left out."""
+    what = "exchange" if event.whole else "item"
+    return f"1 old {what}" if len(event.items) == 1 else f"{len(event.items):,} old {what}s"
+
+
+def did(event: events.MicroCompacted) -> str:
+    """What was done to them."""
+    return "left out" if event.whole else "shortened"
 
 
 def as_event(head: Mapping[str, Any]) -> events.CompactionCompleted:

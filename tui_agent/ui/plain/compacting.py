@@ -38,8 +38,9 @@ def told(event: Event) -> Iterator[tuple[str, str]]:
             text, level = compacting.held(event)
             yield text, _GRAVE[level]
         case said.MicroCompacted(elide=elide, before=before, after=after):
-            yield f"{compacting.shortened(event)} shortened, {_weights(before, after, 'estimated')}", _LABEL
-            yield f"/unelide {elide} brings back what was shortened", _LABEL
+            done = compacting.did(event)
+            yield f"{compacting.shortened(event)} {done}, {_weights(before, after, 'estimated')}", _LABEL
+            yield f"/unelide {elide} brings back what was {done}", _LABEL
         case _:
             return
 

@@ -63,7 +63,7 @@ def _shortened(event: events.MicroCompacted) -> Result:
     """Old results that were elided in one batch."""
     weight = f"{number(event.before, 'estimated')} -> {number(event.after, 'estimated')} tokens"
     return Result(
-        "shortened",
+        compacting.did(event),
         "\n".join(one_line(item, _SAID) for item in event.items),
         figures=f"{compacting.shortened(event)}  {weight}",
         facts=[(one_line(event.arithmetic, _SAID), "info")] if event.arithmetic else [],
