@@ -214,6 +214,8 @@ async def status(session: Session) -> Outcome:
         f"model {session.model}, profile {session.profile}, window {session.window:,} tokens",
         state + (f", {waiting} prompts queued" if waiting else ""),
     ]
+    if (goal := session.goal.now) is not None:
+        lines.append(f"goal {'; '.join((goal.status, *goal.figures()))} (/goal)")
     if session.read_only:
         lines.append(session.read_only)
     return Outcome(
