@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -281,6 +282,22 @@ async def test_a_summary_loses_neither_plan_nor_mode(shop: Path, server: Scripte
         sent = str(server.requests[-1]["messages"])
         assert sent.count("Plan mode is on") == 1 and sent.count("The person accepted this plan") == 1
         assert run.session.plans.progress()[0].text == "write it"
+
+
+@pytest.mark.parametrize("steps", [0, 3, 8])
+async def test_a_mode_chosen_while_the_first_words_are_on_their_way_finds_one_prompt(
+    shop: Path, server: ScriptedServer, steps: int
+) -> None:
+    server.script(Reply.text("hi"))
+    async with engine(shop, server) as run:
+        await run.session.submit("hello")
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        await run.session.perform("mode", "plan")
+        await run.until(TurnEnded)
+        roles = [record.role for record in run.context.records]
+        assert roles[:2] == ["_system_prompt", "_tools"]
+        assert (roles.count("_system_prompt"), roles.count("_tools"), roles.count("_state")) == (1, 1, 1)
 
 
 async def test_commands_say_what_there_is_and_what_is_wrong(shop: Path, server: ScriptedServer) -> None:

@@ -39,6 +39,7 @@ class Premises:
         emit: Emit,
         skills: Callable[[], Found],
     ) -> None:
+        self._order = asyncio.Lock()
         self.prompt = prompt
         self.skills = skills
         """Finds the skills there are; reads files."""
@@ -55,15 +56,16 @@ class Premises:
             ContextError: it could not be written.
         """
         context = self._context
-        if context.system_prompt is None:
-            fields = record(await self._layers())
-            written = await context.write_system_prompt(fields.pop("content"), **fields)
-            if isinstance(written, Backup):
-                self._emit(Rotated("prompt", written.name, len(context.records)))
-        if context.tools is None:
-            if self.settled is not None:
-                await self.settled()
-            await context.write_tools(self._offer())
+        async with self._order:  # a person may choose a mode while the first words are on their way
+            if context.system_prompt is None:
+                fields = record(await self._layers())
+                written = await context.write_system_prompt(fields.pop("content"), **fields)
+                if isinstance(written, Backup):
+                    self._emit(Rotated("prompt", written.name, len(context.records)))
+            if context.tools is None:
+                if self.settled is not None:
+                    await self.settled()
+                await context.write_tools(self._offer())
 
     def lacking(self) -> int:
         """The estimated tokens of what a new log will be given first. Reads files."""
