@@ -329,7 +329,7 @@ async def test_a_file_that_changes_behind_the_model_is_told_and_our_own_writes_a
         (tmp_path / "a.py").write_text("two")
         await run.say("and on")
         assert "- a.py\n" in whole(server.requests[-1]) and "b.py" not in whole(server.requests[-1])
-        assert [one.short for one in run.all(Reminded)[-1].told] == ["1 file changed"]
+        assert [one.short for one in run.all(Reminded)[-1].told] == ["a.py changed"]
     (tmp_path / "b.py").write_text("three")
     async with engine(tmp_path, server, resume="latest") as run:
         await run.say("in another run")

@@ -99,7 +99,7 @@ async def test_a_file_that_was_read_and_is_another_now_is_told_once_for_each_cha
     work.write("c.py", "never read")
     (text,) = await work.say()
     assert "- a.py\n" in text and "b.py" not in text and "c.py" not in text
-    assert work.short == "1 file changed" and await work.say() == []
+    assert work.short == "a.py changed" and await work.say() == []
     work.write("a.py", "three")
     assert len(await work.say()) == 1 and await work.say() == []
     work.write("b.py", "two")

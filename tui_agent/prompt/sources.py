@@ -21,6 +21,8 @@ _LISTED = 30
 _LOOKED_AT = 400
 """Of a log that was begun in an earlier run so many of the newest results are looked at for what was read."""
 _PATH_CHARACTERS = 300
+_SHORT = 40
+"""Characters of a path in the few words for a person."""
 
 LEVELS = (75, 50)
 """Per cent of the weight at which a summary is due: from these on the model is told how full the context is."""
@@ -91,7 +93,8 @@ class ChangedFiles:
         if len(stale) > _LISTED:
             lines.append(f"- and {len(stale) - _LISTED} more")
         files = [{"path": str(one.path), "known": one.known, "now": one.now} for one in stale]
-        count = f"{len(stale)} file{'' if len(stale) == 1 else 's'} changed"
+        only = guard.relative(self._root, stale[0].path) if len(stale) == 1 else ""
+        count = f"{one_line(only, _SHORT)} changed" if only else f"{len(stale)} files changed"
         version = " ".join(f"{one['known']}-{one['now']}" for one in files)
         return Told(reminder(_CHANGED, *lines), fields={"files": files}, version=version, short=count)
 
