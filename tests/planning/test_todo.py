@@ -10,7 +10,7 @@ import pytest
 
 from tui_agent.context import Context
 from tui_agent.messages.blocks import tool_result
-from tui_agent.planning.nag import MOST, REPLIES, TURNS, TodoSource
+from tui_agent.planning.nag import MOST, REPLIES, STALE, TURNS, TodoSource
 from tui_agent.planning.todo import MAX_ITEMS, Item, TodoList, TodoTool, parse_items
 from tui_agent.prompt.injections import Injections, Moment
 from tui_agent.tools.tool import Tool, ToolError
@@ -136,12 +136,19 @@ async def test_it_is_reminded_of_once_for_so_many_answers_and_at_last_no_more(ta
 
 
 async def test_turns_count_too_and_a_change_begins_anew(talk: Talk) -> None:
+    await talk.list(("write", "pending"))
+    said = [await talk.told() for _ in range(TURNS)]
+    assert [len(texts) for texts in said] == [0] * (TURNS - 1) + [1]
+    await talk.list(("write", "done"), ("test", "pending"))
+    said = [await talk.told() for _ in range(TURNS)]
+    assert [len(texts) for texts in said] == [0] * (TURNS - 1) + [1]
+
+
+async def test_an_item_that_is_left_active_is_reminded_of_sooner(talk: Talk) -> None:
     await talk.list(("write", "active"))
-    said = [await talk.told() for _ in range(TURNS)]
-    assert [len(texts) for texts in said] == [0] * (TURNS - 1) + [1]
-    await talk.list(("write", "done"), ("test", "active"))
-    said = [await talk.told() for _ in range(TURNS)]
-    assert [len(texts) for texts in said] == [0] * (TURNS - 1) + [1]
+    said = [await talk.told() for _ in range(2 * TURNS)]
+    told = [turn for turn, texts in enumerate(said, 1) if texts]
+    assert told == [STALE, 2 * TURNS], "the second time as any open item"
 
 
 async def test_a_list_that_is_not_sent_any_more_is_told_again(talk: Talk) -> None:

@@ -2,7 +2,7 @@
 
 Nothing is counted beside the log: how long ago the list was changed is how many answers and turns stand behind the
 call that changed it. While items are open it is told once for every `REPLIES` answers or `TURNS` turns, at most `MOST`
-times.
+times, and the first time after `STALE` turns that left an item active.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ REPLIES = 20
 """So many answers of the model without a change of the list are worth a reminder."""
 TURNS = 5
 """So many turns are."""
+STALE = 2
+"""So many turns are where an item is still active: nobody works on it between two turns."""
 MOST = 5
 """So often it is reminded of a list that it does not change."""
 
@@ -65,7 +67,8 @@ def _seen(context: Shown, items: Sequence[todo.Item]) -> tuple[bool, int]:
     for at in range(len(history) - 1, -1, -1):
         message = history[at]
         if _changes(message):
-            return _tells(message, items), _due(replies, turns)
+            stale = turns >= STALE and any(item.status == "active" for item in items)
+            return _tells(message, items), max(_due(replies, turns), int(stale))
         replies += message.role == "assistant"
         turns += message.is_words
         if _due(replies, turns) == MOST:
