@@ -78,6 +78,15 @@ async def test_enter_on_the_first_way_leads_to_the_record_in_the_inspector(tmp_p
             await made.until(lambda: made.chat.panel is not None, "the inspector")
             await made.until(lambda: "as it is on disk" in made.text, "the record, opened")
             assert "origin tool" in made.text and "toolu_1" in made.text
+            await made.press("w")
+            await made.until(
+                lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line"
+            )
+            await made.type(" and more")
+            await made.press("enter")
+            await made.until(lambda: "as edited by you" in made.text)
+            await made.press("a")
+            await made.until(lambda: "edited: 1 UGLY" in made.text, "the record's row")
 
 
 async def test_the_next_turn_takes_the_card_away_and_a_key_asks_again_without_it(tmp_path: Path) -> None:

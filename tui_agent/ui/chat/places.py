@@ -194,7 +194,10 @@ class Places(Copying):
 
     def on_panel_asked(self, event: Panel.Asked) -> None:
         event.stop()
-        self.work(self.perform(event.name, *event.arguments), "perform")
+        if event.name in self.spoken:
+            self.spoken[event.name](" ".join(event.arguments))
+        else:
+            self.work(self.perform(event.name, *event.arguments), "perform")
 
     def on_panel_copy_wanted(self, event: Panel.CopyWanted) -> None:
         event.stop()

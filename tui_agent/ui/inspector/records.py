@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tui_agent.context import Context, Elision, Record
 
-_DROPPED, _SHORTENED = "dropped", "shortened"
+_DROPPED, _SHORTENED, _EDITED = "dropped", "shortened", "edited"
 _MOST_DIGITS = 18
 """Digits of a record's number; more of them are words."""
 _MOST_SHOWN = 64 * 1024
@@ -34,7 +34,8 @@ _MOST_SHOWN = 64 * 1024
 class Records(Tab):
     """The records. Enter opens one, `p` pins, `e` shortens it to a few words, `d` drops it, `b` brings it back.
 
-    `u` takes back what was done here last; `r` leads back to the tab that led to a record.
+    `w` writes the text of a prompt or a result anew; `u` takes back what was done here last; `r` leads back to the tab
+    that led to a record.
     """
 
     NAME = "Records"
@@ -44,6 +45,7 @@ class Records(Tab):
         Binding("e", "elide", show=False),
         Binding("d", "drop", show=False),
         Binding("b", "bring_back", show=False),
+        Binding("w", "edit", show=False),
         Binding("u", "undo", show=False),
         Binding("r", "back", show=False),
     ]
@@ -139,7 +141,7 @@ class Records(Tab):
         count = words.tokens(weight) if weight.count or not meta else ""
         text = literal.one_line(first_words(record), FIRST_WORDS)
         flags = self._flags(record)
-        unsent = meta or any(flag in flags for flag in (_DROPPED, _SHORTENED))
+        unsent = meta or any(flag in flags for flag in (_DROPPED, _SHORTENED, _EDITED))
         said = Content.assemble((flags, "bold $text-warning"), (text, "$text-muted" if unsent else ""))
         return (
             f"{record.line}",
@@ -155,7 +157,8 @@ class Records(Tab):
         marks = self.context.marks(record.id)
         said = ["pinned"] if marks.get("pinned") else []
         if elisions := self.context.elided(record.id):
-            said.append(_DROPPED if _is_dropped(elisions) else _SHORTENED)
+            edited = elisions[-1].reason == "edit"
+            said.append(_DROPPED if _is_dropped(elisions) else _EDITED if edited else _SHORTENED)
         return f"{', '.join(said)}: " if said else ""
 
     def open(self, index: int) -> None:
@@ -233,10 +236,12 @@ class Records(Tab):
         if self.writable and record is not None and not record.role.startswith("_") and not record.damaged:
             pinned = bool(self.context.marks(record.id).get("pinned"))
             made.append(Key("p", "unpin" if pinned else "pin", "pin", rank=0))
-            if self.context.elided(record.id):
+            if elisions := self.context.elided(record.id):
                 made.append(Key("b", "bring back", "bring_back", rank=0))
             elif not pinned:
                 made += [Key("e", "shorten", "elide", rank=0), Key("d", "drop", "drop", rank=0)]
+            if record.role == "user" and not any(elision.block is None for elision in elisions):
+                made.append(Key("w", "write anew", "edit", rank=1))
         elif self.writable and record is not None and record.role == "_elide" and self._in_force(record):
             made.append(Key("b", "bring all back", "bring_back", rank=0))
         if self._undo:
@@ -273,13 +278,19 @@ class Records(Tab):
         """Send nothing of the record."""
         self._ask("drop", "drop", "unelide")
 
+    def action_edit(self) -> None:
+        """Write the text of the record anew; it is asked for on a card."""
+        self._ask("edit", "edit", "")
+
     def action_bring_back(self) -> None:
         """Send it again as it is; of a batch all that it names, which is too many to be left out again one by one."""
         record = self._current()
         if record is None:
             return
-        again = "drop" if _is_dropped(self.context.elided(record.id)) else "elide"
-        self._ask("bring_back", "unelide", "" if record.role == "_elide" else again)
+        elisions = self.context.elided(record.id)
+        again = "drop" if _is_dropped(elisions) else "elide"
+        lost = record.role == "_elide" or any(elision.reason == "edit" for elision in elisions)
+        self._ask("bring_back", "unelide", "" if lost else again)
 
     def action_back(self) -> None:
         """Go back to the tab that led here."""
