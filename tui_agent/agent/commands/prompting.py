@@ -67,7 +67,8 @@ def _table(rows: Sequence[Mapping[str, Any]], new: Sequence[tuple[str, str]]) ->
     added = [one_line(source, _NAMED) for _, source in new]
     width = max(map(len, [*names, *added]), default=0)
     lines = [
-        f"  {row['layer']:<9}  {name:<{width}}  {row['bytes']:>7,} bytes  ~{row['tokens']:,} tokens  {_SAID[row['now']]}"
+        f"  {row['layer']:<9}  {name:<{width}}  {row['bytes']:>7,} bytes  ~{row['tokens']:,} tokens  "
+        + _SAID[row["now"]]
         for row, name in zip(rows, names, strict=True)
     ]
     lines += [
