@@ -152,7 +152,7 @@ async def test_an_item_that_is_left_active_is_reminded_of_sooner(talk: Talk) -> 
 
 
 async def test_a_list_that_is_not_sent_any_more_is_told_again(talk: Talk) -> None:
-    record = await talk.list(("write", "active"))
+    record = await talk.list(("write", "pending"))
     assert await talk.told() == []
     await talk.context.elide([{"record": record, "block": 0, "as": "[shortened]"}], by="auto", reason="micro")
     (text,) = await talk.told()
