@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.context.errors import NoSuchBackup
+from tui_agent.agent.requests import NotBuilt
 from tui_agent.llm.money import Tally, line
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Spending:
         """The figures as of now.
 
         Raises:
-            OSError: a file cannot be read.
+            NotBuilt, OSError: a file cannot be read.
         """
         count = await self._requests.follow()
         return await asyncio.to_thread(self._up_to, count)
@@ -60,7 +60,7 @@ class Spending:
         So it is, too, as long as a long session was not read for them: that waits until somebody asks for `tally`.
 
         Raises:
-            OSError: a file cannot be read.
+            NotBuilt, OSError: a file cannot be read.
         """
         if self._by is None and await asyncio.to_thread(self._bytes) > _AT_ONCE:
             return ""
@@ -85,7 +85,7 @@ class Spending:
             self._added = place + 1
             try:
                 sent = self._requests[place]
-            except NoSuchBackup:
+            except NotBuilt:
                 self.lost += 1
                 continue
             self._tally.add(

@@ -232,6 +232,24 @@ async def test_older_and_newer_requests(tmp_path: Path) -> None:
         assert "the next request" in made.text
 
 
+async def test_a_very_large_request_is_built_only_if_that_is_asked_for(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        _fill(session)
+        session.requests.send(9, read=37_000_000)
+
+    async with stage(tmp_path, size=(200, 50), prepare=fill) as made:
+        await _open(made)
+        await made.press("o")
+        await made.until(lambda: "It holds 37,000,834 tokens: Enter builds it all the same." in made.text)
+        assert 2 not in made.session.requests.built
+        await made.press("o")
+        await made.until(lambda: "request 2" in made.text)
+        await made.press("n", "n", "d")
+        await made.until(lambda: "not compared: one of them holds 37,000,834 tokens" in made.text)
+        await made.press("o", "enter")
+        await made.until(lambda: "request 3" in made.text and "what is sent" in made.text)
+
+
 async def test_the_list_of_requests_leads_to_one(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(200, 50), prepare=_fill) as made:
         await _open(made)

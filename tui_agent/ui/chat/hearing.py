@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from tui_agent import events as said
+from tui_agent.commands import CommandError
 
 if TYPE_CHECKING:
     from tui_agent.events import Event
@@ -124,7 +125,7 @@ class Hearing:
     async def count(self) -> None:
         """Tell the status line what the session came to."""
         if (session := self._screen.session) is not None:
-            with contextlib.suppress(OSError):  # what is wrong with the log is told by who writes it
+            with contextlib.suppress(OSError, CommandError):  # what is wrong with the log is told by who writes it
                 self._screen.status.tell(cost=await session.spending.line())
 
     def _compacts(self, event: said.CompactionStarted | said.CompactionStage | said.CompactionHeld) -> None:

@@ -87,6 +87,9 @@ class RequestTab(Requested):
         elif not isinstance(view, Said):
             self._whole = False
             super().chosen(index)
+        elif not self._fault and self._place is not None:
+            self._asked_for = self._place
+            self._go(self._place)
 
     def action_json(self) -> None:
         """Show the whole request as JSON, or close it again."""
@@ -185,6 +188,10 @@ class RequestTab(Requested):
         requests = self._requests
         assert requests is not None
         self.say(Content("Comparing ..."))
+        for place in (before, after):
+            if (size := await self._too_large(place)) is not None:
+                self.say(Content.styled(f"not compared: one of them holds {size:,} tokens", "$text-warning"))
+                return
         first, second = await requests.build(before), await requests.build(after)
         found = await asyncio.to_thread(requests.between, first, second)
         trees = await asyncio.to_thread(lambda: (Tree(first), Tree(second)))
@@ -281,7 +288,9 @@ class RequestTab(Requested):
     def keys(self) -> Sequence[Key]:
         view = self._view
         if isinstance(view, Said):
-            return []
+            large = [Key("Enter", "build", "choose", rank=0)] if len(view) and not self._fault else []
+            steps = [Key("o", "older", "older"), Key("n", "newer", "newer"), Key("l", "all", "list")]
+            return [*large, *steps] if self._many else []
         if self.detail_open:
             return [
                 Key("Enter", "close", "choose", rank=2),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _REST = 12
 """After building nothing is built again for so many times as long as it took."""
 _BUILDING = "Building the request ..."
+_LARGEST = 2_000_000
+"""Tokens above which a request is built only if that is asked for: it takes long, and room in memory."""
 
 
 class Requested(Tab):
@@ -53,6 +55,8 @@ class Requested(Tab):
         self._tree: Tree | None = None
         self._fault = ""
         """Why there is none."""
+        self._asked_for: int | None = None
+        """A very large request that is to be built all the same."""
         self._turned: set[Place] = set()
         """Sections that are folded and groups that are not."""
         self._marked: list[int | None] = []
@@ -124,6 +128,9 @@ class Requested(Tab):
         if self._place is None and not requests.has_next:
             self._nothing("No request was sent yet.")
             return
+        if self._place != self._asked_for and (size := await self._too_large(self._place)) is not None:
+            self._nothing(f"It holds {size:,} tokens: Enter builds it all the same.")
+            return
         if self._place is None or self._is_stale:
             built = await requests.build(self._place)
             self._tree = await asyncio.to_thread(Tree, built)
@@ -133,6 +140,14 @@ class Requested(Tab):
         if self._place is None and self._state != seen:
             self.follow()
 
+    async def _too_large(self, place: int | None) -> int | None:
+        """The tokens of a request that was sent, if they are so many that it is not built unasked."""
+        requests = self._requests
+        if place is None or requests is None:
+            return None
+        size = (await asyncio.to_thread(requests.__getitem__, place)).total_input
+        return size if size > _LARGEST else None
+
     @property
     def _is_stale(self) -> bool:
         """The request that is shown is another one than the tree's."""
@@ -140,10 +155,9 @@ class Requested(Tab):
         return (None if sent is None else sent.n - 1) != self._place
 
     def _nothing(self, why: str) -> None:
-        self._not_before = 0.0
+        self._not_before, self._tree, self._fault = 0.0, None, ""
         self.rows.empty = why
-        self._tree = None
-        self._show(Said())
+        self._show(Said([Content(why)] if self._many else ()))
 
     def failed(self, error: BaseException, group: str) -> None:
         """It cannot be built: say the numbers and the ways out. What fails otherwise is said under the list."""
@@ -195,10 +209,9 @@ class Requested(Tab):
 
     def _go(self, place: int | None) -> None:
         """Show another request, as a tree."""
-        self._place = place
+        self._place, self.rows.empty = place, _BUILDING
         if not isinstance(self._view, Tree):
-            self._view = Said()
-        self.rows.empty = _BUILDING
+            self._show(Said())
         self.load()
 
     def _tell(self) -> None:
