@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.agent.test_turns import sound
-from tests.support.engine import Run, engine
+from tests.support.engine import Run, engine, reread
 from tests.support.server import Reply, ScriptedServer
+from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
 from tui_agent.events import RequestFailed, TurnEnded
 
@@ -79,6 +80,8 @@ async def test_each_way_out_leads_to_a_request_that_is_taken_and_can_be_taken_ba
         assert [m.text for m in run.context.history if m.is_words] == ["read it"]
         assert sum(point.turn for point in run.context.checkpoints()) == 1
         await sound(run, server)
+        sent_and_made = [(usage["request"], made.sha256) for usage, made in requests(await reread(run))]
+        assert len(sent_and_made) == 3 and all(was == made for was, made in sent_and_made)
         await run.session.perform("unelide", number)
         assert run.context.message(record) == before
 
