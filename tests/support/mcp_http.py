@@ -11,15 +11,15 @@ from typing import Any
 TOKEN = "tok-0123456789"
 
 Message = MutableMapping[str, Any]
-App = Callable[
-    [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
-]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 def guarded(app: App) -> App:
     """The app, for those who send the token."""
 
-    async def guard(scope: Message, receive: Any, send: Any) -> None:
+    async def guard(scope: Message, receive: Receive, send: Send) -> None:
         sent = dict(scope.get("headers") or ()).get(b"authorization", b"")
         if scope["type"] == "http" and sent != f"Bearer {TOKEN}".encode():
             await send({"type": "http.response.start", "status": 401, "headers": []})
@@ -30,13 +30,13 @@ def guarded(app: App) -> App:
     return guard
 
 
-def saying(body: bytes, kind: bytes = b"application/json") -> App:
+def saying(body: bytes, kind: bytes = b"application/json", status: int = 200) -> App:
     """An app that gives the same answer to everything."""
 
-    async def app(scope: Message, receive: Any, send: Any) -> None:
+    async def app(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             headers = [(b"content-type", kind)]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
 
     return app

@@ -2,8 +2,10 @@
 
 Its tools: `echo` {text}, `env` {name}, `args`, `image`, `fail`, `exit` {code}, `hang`, `garbage` (a line that is no
 JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more tool from now on, told),
-`child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled so far). With the word
-`mute` it never answers at all, with `stubborn` it ends neither with its input nor for a signal that asks it to.
+`child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled so far).
+
+With the word `mute` it never answers at all; with `stubborn` it ends neither with its input nor for a signal that asks
+it to; with `strict` it ends where it is asked something before it was greeted.
 """
 
 from __future__ import annotations
@@ -112,6 +114,8 @@ def answer(message: dict[str, Any]) -> None:
     elif method == "tools/call":
         if (result := call(params["name"], params.get("arguments") or {})) is not None:
             say(id=identity, result=result)
+    elif identity is not None and "strict" in sys.argv:
+        sys.exit("that is no greeting")
     elif identity is not None:
         say(id=identity, error={"code": -32601, "message": f"there is no {method}"})
 

@@ -143,6 +143,23 @@ async def test_a_server_that_will_not_end_is_killed(workspace: Path) -> None:
     assert not server.is_running()
 
 
+async def test_a_server_that_ends_when_it_is_asked_for_the_newest_protocol_is_greeted_the_old_way(
+    workspace: Path,
+) -> None:
+    async with used(workspace, {"servers": {"small": small("strict")}}) as run:
+        assert (await run.call("echo", text="\ud800!")).content == "\N{REPLACEMENT CHARACTER}!"
+
+
+async def test_the_end_while_a_server_starts_leaves_nothing_behind(workspace: Path) -> None:
+    settings = check({"mcp": {"servers": {"small": small("mute")}}}, "", None)
+    servers = Servers(configured(settings.mcp, workspace, workspace), lambda event: None)
+    await servers.begin()
+    while not starts():
+        await asyncio.sleep(0)
+    await servers.close()
+    assert starts() == 0
+
+
 async def test_a_huge_answer_is_refused(workspace: Path) -> None:
     async with used(workspace) as run:
         assert len((await run.call("flood", bytes=1_000_000)).content) == 1_000_000
@@ -202,11 +219,38 @@ async def test_a_server_gets_its_variables_and_none_of_our_keys(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-for-servers")
     monkeypatch.setenv("TOKEN_OF_SMALL", "tok-123456789")
-    env = {"TOKEN": "${TOKEN_OF_SMALL}", "KIND": "${NO_SUCH:-plain}", "PLACE": "/a/long/place"}
+    env = {"IT": "${TOKEN_OF_SMALL}", "KIND": "${NO_SUCH:-production}", "KEY": "/a/long/place"}
     async with used(workspace, {"servers": {"small": small(env=env)}}) as run:
         told = [(await run.call("env", name=name)).content for name in (*env, "ANTHROPIC_API_KEY")]
-    assert told == ["tok-123456789", "plain", "/a/long/place", "(not set)"]
-    assert secrets.redact("tok-123456789 in /a/long/place") == "[redacted small.TOKEN] in /a/long/place"
+    assert told == ["tok-123456789", "production", "/a/long/place", "(not set)"]
+    assert secrets.redact("tok-123456789 in /a/long/place, in production") == (
+        "[redacted small.IT] in /a/long/place, in production"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("API_KEY", "short-key", True),
+        ("Authorization", "Bearer abcdefgh", True),
+        ("DATABASE", "postgres://ada:word@host/db", True),
+        ("DATABASE", "https://ada:word@host/db", True),
+        ("X", "a1b2c3d4e5f6a7b8c9d0e1", True),
+        ("NODE_ENV", "production", False),
+        ("REGION", "eu-central-1", False),
+        ("KEY_FILE", "/home/ada/keys/one-of-them", False),
+        ("SERVER", "https://api.example.com/v1/things", False),
+        ("GREETING", "hello to all 12 of you, and more", False),
+    ],
+)
+def test_credentials_are_redacted_and_ordinary_words_are_not(
+    workspace: Path, name: str, value: str, secret: bool
+) -> None:
+    settings = check({"mcp": {"servers": {"s": small(env={name: value})}}}, "", None)
+    configured(settings.mcp, workspace, workspace)
+    said = value.removeprefix("Bearer ")
+    assert (secrets.redact(f"say {said}.") == f"say [redacted s.{name}].") is secret
+    assert (secrets.redact(f"say {said}.") == f"say {said}.") is not secret
 
 
 async def test_what_it_writes_to_its_standard_error_goes_to_a_file(

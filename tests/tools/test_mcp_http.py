@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mcp_http import TOKEN, guarded, real, saying, served
+from tests.support.mcp_http import TOKEN, Message, Receive, Send, guarded, real, saying, served
 from tests.tools.test_mcp import used
 from tui_agent.settings import secrets
 from tui_agent.tools.tool import ToolError
@@ -60,6 +60,22 @@ async def test_an_answer_that_is_none_is_a_failure(
     with served(saying(body, kind)) as found:
         async with used(tmp_path, {"servers": {"web": {"url": found, "start_timeout": 20}}}) as run:
             assert why in run.notices
+
+
+async def test_an_address_that_fails_once_is_asked_again(tmp_path: Path) -> None:
+    good, bad = real(), saying(b"", status=500)
+    now = [good]
+
+    async def app(scope: Message, receive: Receive, send: Send) -> None:
+        await now[0](scope, receive, send)
+
+    with served(app) as found:
+        async with used(tmp_path, {"servers": {"web": {"url": found}}}) as run:
+            now[0] = bad
+            with pytest.raises(ToolError, match="HTTP 500"):
+                await run.call("echo", words="x")
+            now[0] = good
+            assert (await run.call("echo", words="x")).content == "x"
 
 
 async def test_nobody_there_is_a_failure(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ LATER = {
     *(f"tui_agent.ui.transcript.{part}" for part in ("render", "markdown", "stream", "diff")),
     *("anthropic", "httpx", "httpx2", "pydantic", "anyio", "aiofiles", "PIL", "pathspec", "sqlite3"),
     *("markdown_it", "pygments", "tomllib", "tomli_w", "hashlib", "multiprocessing", "keyring"),
+    *("mcp", "mcp_types"),
 }
 """What the first frame does not need, with all that lies in it."""
 

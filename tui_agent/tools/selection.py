@@ -7,7 +7,6 @@ approvals of that tool. When the tool set is written anew, those used last are d
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -251,5 +250,7 @@ def _matching(tools: Any, query: str) -> list[Tool]:
 
 
 def _unknown(name: str, served: Mapping[str, Tool]) -> str:
+    import difflib  # not needed before something fails
+
     near = difflib.get_close_matches(name, served, 3, _ALIKE)
     return f"there is no tool {one_line(name, 80)!r}" + (f"; did you mean {', '.join(near)}?" if near else "")

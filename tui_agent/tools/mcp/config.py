@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1_000_000
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _HTTP = re.compile(r"https?://[^\s/]+(/\S*)?")
-_PLACE = re.compile(r"(?:[/.~]|[A-Za-z]:\\|https?://)\S*")
+_PLACE = re.compile(r"(?:[/.~]|[A-Za-z]:\\|https?://)[^@]*")
+_SECRET = re.compile(r"key|token|secret|pass|pwd|auth|credential|cookie|session|_pat\b", re.IGNORECASE)
+_LOGIN = re.compile(r"\w+://[^/\s]*:[^/\s]*@")
+_LEAST_RANDOM = 20
+"""Characters of a value that is taken for a credential by its looks."""
 
 Origin = Literal["settings", "workspace"]
 
@@ -217,7 +221,8 @@ def _spec(name: str, server: McpServer, origin: Origin, base: Path) -> Spec:
         url=filled(server.url),
         headers=headers,
     )
-    _conceal(name, {**env, **headers})
+    for given, values in ((server.env, env), (server.headers, headers)):
+        _conceal(name, given, values)
     if missing:
         return replace(spec, fault=f"the environment has no variable {', '.join(dict.fromkeys(missing))}")
     if server.url and not _HTTP.fullmatch(spec.url):
@@ -248,10 +253,22 @@ def _written(server: McpServer) -> str:
     return "\n".join([shlex.join([server.command, *server.args]), *at, *variables])
 
 
-def _conceal(server: str, values: Mapping[str, str]) -> None:
-    """Have credentials redacted; a place is none, and replacing it would tear ordinary text."""
+def _conceal(server: str, written: Mapping[str, str], values: Mapping[str, str]) -> None:
+    """Have credentials redacted: what is called so, here or in the environment, or looks so.
+
+    Not everything: to replace a mode, a region or a folder wherever it stands would tear ordinary text.
+    """
     for name, value in values.items():
         kind, _, token = value.partition(" ")
         secret = token if kind.lower() in ("bearer", "basic", "token") and token else value
-        if not _PLACE.fullmatch(secret):
+        if _is_secret(f"{name} {written[name]}", secret):
             secrets.conceal(f"{server}.{name}", secret)
+
+
+def _is_secret(names: str, value: str) -> bool:
+    if _PLACE.fullmatch(value):
+        return False
+    if _SECRET.search(names) or _LOGIN.match(value):
+        return True
+    kinds = {character.isdigit() for character in value if character.isalnum()}
+    return len(value) >= _LEAST_RANDOM and not any(map(str.isspace, value)) and len(kinds) == 2

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -42,6 +42,9 @@ _LONGEST_IMAGE = 2_000
 """Pixels of the longer side."""
 
 
+Mode = Literal["auto", "legacy"]
+
+
 class ServerError(ToolError):
     """A server could not be asked, or did not answer as it should."""
 
@@ -58,10 +61,14 @@ class Given(Struct, frozen=True):
 
 
 class Connection:
-    """A connection to one server; all of it happens in one event loop. `changed` hears that its tools are others."""
+    """A connection to one server; all of it happens in one event loop. `changed` hears that its tools are others.
 
-    def __init__(self, spec: Spec, log: Path, changed: Callable[[], None]) -> None:
+    `mode`: ask first whether it speaks the newest protocol, or greet it as all servers have been greeted (`legacy`).
+    """
+
+    def __init__(self, spec: Spec, log: Path, changed: Callable[[], None], mode: Mode = "auto") -> None:
         self._spec = spec
+        self._mode = mode
         self._changed = changed
         self._pipe = None if spec.url else Pipe(spec, log)
         self._client: mcp.Client | None = None
@@ -69,11 +76,19 @@ class Connection:
         self._opened = asyncio.Event()
         self._over = asyncio.Event()
         self._refusal = ""
+        self._broken = False
+        """An address answered with what is no answer: it is greeted anew before it is asked again."""
 
     @property
     def lost(self) -> bool:
         """True once nothing can be asked any more."""
-        return self._task is None or self._task.done() or bool(self._pipe and self._pipe.fault)
+        over = self._task is None or self._task.done()
+        return over or self._broken or bool(self._pipe and self._pipe.fault)
+
+    @property
+    def ended_at_once(self) -> bool:
+        """True if a program ended before it was connected."""
+        return self._pipe is not None and bool(self._pipe.fault) and not self._opened.is_set()
 
     async def open(self) -> None:
         """Start the server or reach it.
@@ -128,7 +143,9 @@ class Connection:
             of = f"{progress:g}" + (f" of {total:g}" if total else "")
             say(f"{message} ({of})\n" if message else f"{of}\n")
 
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
+        request = types.CallToolRequest(
+            params=types.CallToolRequestParams(name=tool, arguments=encodable(arguments))
+        )
         result = await self._asked(
             lambda client: client.session.send_request(
                 request,
@@ -177,6 +194,7 @@ class Connection:
                 transport,
                 message_handler=self._heard,
                 client_info=Implementation(name="tui-agent", version=__version__),
+                mode=self._mode,
                 cache=None,
             )
             self._client = await stack.enter_async_context(client)
@@ -223,7 +241,7 @@ class Connection:
 
     async def _asked(self, work: Callable[[mcp.Client], Any], seconds: float) -> Any:
         from mcp import MCPError
-        from mcp.types import REQUEST_TIMEOUT
+        from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT
         from pydantic import ValidationError
 
         if self._client is None or self.lost:
@@ -237,6 +255,7 @@ class Connection:
                 raise ServerError(self._pipe.fault) from error
             if error.code == REQUEST_TIMEOUT:
                 raise Late(f"it did not answer within {seconds:g} s") from error
+            self._broken = bool(self._refusal) or error.code == CONNECTION_CLOSED
             raise ServerError(self._refusal or one_line(error.message, 500)) from error
         except TimeoutError as error:
             raise Late(f"it did not answer within {seconds:g} s") from error
@@ -244,6 +263,7 @@ class Connection:
             where = "; ".join(".".join(map(str, fault["loc"])) for fault in error.errors()[:3])
             raise ServerError(f"its answer is no valid result ({where})") from error
         except Exception as error:
+            self._broken = True
             raise ServerError(self._refusal or _words(error)) from error
 
     def _reason(self, task: asyncio.Task[None] | None) -> str:

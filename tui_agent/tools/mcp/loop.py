@@ -8,6 +8,9 @@ from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+ENDING = "ending"
+"""The name of tasks that end a program: they are waited for and not cancelled. They do not take long."""
+
 _T = TypeVar("_T")
 
 
@@ -50,9 +53,10 @@ class Loop:
 
 
 async def _end_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in tasks:
+            if task.get_name() != ENDING:
+                task.cancel()
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.get_running_loop().shutdown_asyncgens()
     await asyncio.get_running_loop().shutdown_default_executor()

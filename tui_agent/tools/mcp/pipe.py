@@ -20,6 +20,7 @@ from tui_agent.literal import one_line
 from tui_agent.process.job import spawn
 from tui_agent.process.session import POLL_SECONDS, Ending, members
 from tui_agent.settings import secrets
+from tui_agent.tools.mcp.loop import ENDING
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -89,7 +90,7 @@ class Pipe:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.shield(asyncio.ensure_future(self._end()))
+        await asyncio.shield(asyncio.create_task(self._end(), name=ENDING))
 
     @property
     def last_words(self) -> str:
@@ -129,7 +130,7 @@ class Pipe:
         async with said:
             async for message in said:
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                entry.write(text.encode("utf-8", "replace") + b"\n")
+                entry.write(text.encode() + b"\n")
 
     async def _how_it_ended(self) -> str:
         assert self._process is not None

@@ -153,10 +153,8 @@ class Server:
         if find_spec(PACKAGE) is None:
             raise self._failed(ServerError(MISSING))
         self._starting = True
-        connection = Connection(self.spec, self.log, self._other_tools)
         try:
-            await connection.open()
-            self._connection = connection
+            connection = self._connection = await self._opened()
             self._learn(await connection.tools())
         except ServerError as error:
             self._failures += 1
@@ -165,6 +163,18 @@ class Server:
         finally:
             self._starting = False
         self.error = ""
+        return connection
+
+    async def _opened(self) -> Connection:
+        """A connection; some programs end when they are asked for the newest protocol, and are greeted the old way."""
+        connection = Connection(self.spec, self.log, self._other_tools)
+        try:
+            await connection.open()
+        except ServerError:
+            if not connection.ended_at_once:
+                raise
+            connection = Connection(self.spec, self.log, self._other_tools, "legacy")
+            await connection.open()
         return connection
 
     def _learn(self, tools: list[Listed]) -> None:

@@ -23,6 +23,8 @@ _State = list[tuple[bool, "tuple[Listed, ...]"]]
 SOURCE = "mcp"
 """Where notices about servers come from."""
 
+SOON_SECONDS = 1.0
+"""A wait that takes longer is told."""
 FIRST_SECONDS = 20.0
 """A first message waits so long for servers that were never asked what they offer."""
 
@@ -106,12 +108,15 @@ class Servers:
 
     async def settled(self) -> None:
         """Wait for what is being learned, but not long."""
-        if not self._learning:
-            return
-        _, late = await asyncio.wait(tuple(self._learning), timeout=FIRST_SECONDS)
-        if late:
-            names = ", ".join(task.get_name() for task in late)
-            self._notice(f"{names}: not ready yet; the tools come when they are (/refresh offers them)")
+        for seconds, words in (
+            (SOON_SECONDS, "asked what it offers before your words are sent"),
+            (FIRST_SECONDS, "not ready yet; its tools come when it is (/refresh offers them)"),
+        ):
+            if not self._learning:
+                return
+            _, late = await asyncio.wait(tuple(self._learning), timeout=seconds)
+            for task in late:
+                self._notice(f"{task.get_name()} is {words}")
 
     async def close(self) -> None:
         """End every server with its children."""
