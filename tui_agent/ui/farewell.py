@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tui_agent import events as said
-from tui_agent.llm.money import Tally
 from tui_agent.ui import words
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from tui_agent.agent.session import Session
     from tui_agent.events import Event
+    from tui_agent.llm.money import Tally
     from tui_agent.settings.schema import Price
 
 _MINUTE, _HOUR = 60, 3_600
@@ -22,7 +23,13 @@ class Totals:
     """Adds up what the requests of this run took; `clock` readings in seconds say how long it has been."""
 
     def __init__(self, prices: Mapping[str, Price]) -> None:
-        self._tally = Tally(prices)
+        self._prices = prices
+
+    @cached_property
+    def _tally(self) -> Tally:
+        from tui_agent.llm.money import Tally  # not needed before something was said
+
+        return Tally(self._prices)
 
     def hear(self, event: Event) -> None:
         """Something happened."""
