@@ -18,6 +18,7 @@ from tests.support.validity import check
 from tui_agent import paths
 from tui_agent.context.lease import Lease
 from tui_agent.memory.store import MemoryStore
+from tui_agent.prompt.system import Layer, record
 
 KIMI: list[dict[str, Any]] = [
     {"role": "_system_prompt", "content": "You help."},
@@ -49,6 +50,19 @@ def test_show_names_the_session_and_lists_its_messages(run: Inside, shop: Path) 
     assert [m["id"] for m in data["history"]] == ["U0", "A0", "U1", "A1"]
     assert data["history"][0]["content"] == [{"type": "text", "text": "first words"}]
     assert (data["session"], data["records"], data["damaged"]) == (made.id, 7, [])
+
+
+def test_show_lists_the_layers_of_the_prompt_with_their_sizes(run: Inside, tmp_path: Path) -> None:
+    log = tmp_path / "context.jsonl"
+    layers = [Layer("builtin", "tui-agent", "You are."), Layer("workspace", "a\x1b[2J.md", "Rules: é")]
+    write(log, [{"role": "_system_prompt", **record(layers)}])
+    shown = run("context", "show", "--path", str(log))
+    assert "tui-agent (10 B), a␛[2J.md (10 B)" in shown.out
+    data = run("context", "show", "--path", str(log), "--json").data
+    assert [(one["source"], one["bytes"]) for one in data["prompt"]] == [
+        ("tui-agent", 10),
+        ("a\x1b[2J.md", 10),
+    ]
 
 
 def test_a_session_is_named_by_its_beginning_or_its_file(run: Inside, shop: Path, tmp_path: Path) -> None:

@@ -62,6 +62,10 @@ def _figures(context: Context, target: Target) -> dict[str, Any]:
         "messages": len(context.history),
         "checkpoints": context.n_checkpoints,
         "backups": len(context.backups()),
+        "prompt": [
+            {"layer": layer["layer"], "source": layer["source"], "bytes": _bytes(layer)}
+            for layer in context.system_layers
+        ],
         "damaged": [asdict(damage) for damage in context.damage],
         "can_undo": context.can_undo,
         "can_redo": context.can_redo,
@@ -89,6 +93,7 @@ def _summary(context: Context, target: Target) -> str:
             "holds",
             f"{len(context.records):,} records, {len(context.history):,} messages, {context.n_checkpoints} checkpoints",
         ),
+        ("prompt", _layers(context) or "none yet"),
         ("backups", f"{len(backups)} ({size(sum(backup.bytes for backup in backups))}); {undo}"),
     ]
     damage = context.damage
@@ -96,6 +101,16 @@ def _summary(context: Context, target: Target) -> str:
         lines = ", ".join(str(item.line) for item in damage[:10]) + (", …" if len(damage) > 10 else "")
         pairs.append(("damaged", f"{len(damage)} lines (kept, not used): {lines}"))
     return facts(pairs)
+
+
+def _layers(context: Context) -> str:
+    """The layers of the system prompt, each with its size."""
+    sized = [(layer["source"] or "of another program", _bytes(layer)) for layer in context.system_layers]
+    return ", ".join(f"{source} ({size(count)})" for source, count in sized)
+
+
+def _bytes(layer: Mapping[str, Any]) -> int:
+    return len(str(layer["text"]).encode("utf-8", "replace"))
 
 
 def _show(context: Context, target: Target) -> View:
