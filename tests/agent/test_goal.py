@@ -295,6 +295,22 @@ async def test_a_budget_does_not_cut_short_what_a_person_says_meanwhile(tmp_path
         assert goal_of(run).reason.startswith("out of budget")
 
 
+async def test_a_goal_in_place_of_one_that_runs_does_not_pay_for_it(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        hold = Hold()
+        server.script(Reply.text("x").using(input=900, output=100).holding(hold, after=0))
+        server.always(steady)
+        await run.session.perform("goal", "turns=9 the first")
+        await hold.reached.wait()
+        await run.session.perform("goal", "clear")
+        await run.session.perform("goal", "turns=2 the second")
+        hold.release.set()
+        await run.session.until_idle()
+        state = goal_of(run)
+        assert (state.text, state.spent.turns, state.spent.tokens) == ("the second", 2, 400)
+        assert "the first" not in str(server.requests[-1]["messages"][-1])
+
+
 async def test_a_failing_endpoint_pauses_it_with_the_reason(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
         server.script(*[Reply.error(529, "all busy", retry_after=0.01)] * 8)

@@ -78,6 +78,7 @@ class Driver:
             ContextError: it could not be written.
         """
         state = await self._goal.set(text, budget, now())
+        self._since, self._tokens = None, 0  # a turn that runs is none of this goal's
         self._engage()
         return state
 

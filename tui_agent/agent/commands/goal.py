@@ -61,7 +61,7 @@ async def _set(session: Session, text: str) -> Outcome:
         budget, text = afforded(budget, [word]), _parted(text)[1]
     state = await session.pursue(lambda: session.driver.set(session.redact(text), budget))
     limits = _limits(budget) or "no budget: /goal budget turns=10 sets one"
-    return Outcome(f"the goal is set ({limits}); Esc or /goal pause stops the work on it", _data(state))
+    return Outcome(f"the goal is set ({limits}); ctrl+c or /goal pause stops the work on it", _data(state))
 
 
 async def _pause(session: Session) -> Outcome:
