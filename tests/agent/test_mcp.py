@@ -233,9 +233,13 @@ async def test_what_a_workspace_names_is_used_when_a_person_agrees_and_not_witho
             server.script(Reply.text("hello"))
             await run.say("hello")
             assert "mcp__theirs__" not in str(server.requests[-1])
-        async with engine(tmp_path, server, answers=once) as run:
+        said = [Answer("no"), Answer("once"), Answer("once")]
+        async with engine(tmp_path, server, answers=lambda asked: said.pop(0)) as run:
             asked = await run.until(Asked)
             assert asked.question.kind == "agree"
+            await run.until(Notice, lambda notice: notice.text == "not used in this session: theirs")
+            await run.session.perform("mcp", "enable", "theirs")
+            await run.until(Asked)
             server.script(Reply.tools(("mcp__theirs__echo", {"text": "so"})), Reply.text("hello"))
             await run.say("hello")
             assert results(run) == ["so"]

@@ -1,8 +1,8 @@
 """An MCP server without any package, which starts at once and can misbehave: `python mcp_small.py [WORDS ...]`.
 
-Its tools: `echo` {text}, `env` {name}, `args`, `image`, `fail`, `exit` {code}, `hang`, `garbage` (a line that is no
-JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more tool from now on, told),
-`child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled so far).
+Its tools: `echo` {text}, `env` {name}, `args`, `image`, `fail`, `exit` {code}, `hang`, `steps` (tells its progress),
+`garbage` (a line that is no JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more tool
+from now on, told), `child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled so far).
 
 With the word `mute` it never answers at all; with `stubborn` it ends neither with its input nor for a signal that asks
 it to; with `strict` it ends where it is asked something before it was greeted.
@@ -21,7 +21,7 @@ import zlib
 from typing import Any
 
 _TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
-_PLAIN = ("args", "image", "fail", "hang", "garbage", "chatter", "grow", "child", "cancelled")
+_PLAIN = ("steps", "args", "image", "fail", "hang", "garbage", "chatter", "grow", "child", "cancelled")
 TOOLS: dict[str, dict[str, Any]] = {
     "echo": {**_TEXT, "required": ["text"]},
     "env": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
@@ -59,8 +59,13 @@ def png() -> str:
     return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(chunks)).decode()
 
 
-def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+def call(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any] | None:
     match name:
+        case "steps":
+            told = {"progressToken": meta["progressToken"], "total": 2, "message": "working"}
+            for step in (1, 2):
+                say(method="notifications/progress", params={**told, "progress": step})
+            return text("two steps")
         case "echo":
             return text(arguments["text"])
         case "env":
@@ -112,7 +117,9 @@ def answer(message: dict[str, Any]) -> None:
     elif method == "ping":
         say(id=identity, result={})
     elif method == "tools/call":
-        if (result := call(params["name"], params.get("arguments") or {})) is not None:
+        if (
+            result := call(params["name"], params.get("arguments") or {}, params.get("_meta") or {})
+        ) is not None:
             say(id=identity, result=result)
     elif identity is not None and "strict" in sys.argv:
         sys.exit("that is no greeting")

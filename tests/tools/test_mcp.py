@@ -21,7 +21,7 @@ from tui_agent.settings.load import check
 from tui_agent.tools.mcp import config, listing
 from tui_agent.tools.mcp.config import configured
 from tui_agent.tools.mcp.servers import Servers
-from tui_agent.tools.tool import Output, ToolError
+from tui_agent.tools.tool import Output, Progress, ToolError
 
 SMALL = str(Path(mcp_small.__file__))
 
@@ -37,10 +37,10 @@ class Used:
     def notices(self) -> str:
         return "\n".join(event.text for event in self.heard if isinstance(event, Notice))
 
-    async def call(self, tool: str, /, **arguments: Any) -> Output:
+    async def call(self, tool: str, /, *, tell: Progress = lambda text: None, **arguments: Any) -> Output:
         found = next(one for one in self.servers.tools() if one.name.endswith(f"__{tool}"))
         found.needs(arguments)
-        return await found.call(arguments, lambda text: None)
+        return await found.call(arguments, tell)
 
 
 @asynccontextmanager
@@ -84,6 +84,15 @@ async def test_a_call_gives_text_pictures_and_failures_of_its_own(workspace: Pat
         assert (blocks[0]["text"], blocks[1]["source"]["media_type"]) == ("a dot:", "image/png")
         failed = await run.call("fail")
         assert (failed.content, failed.error) == ("it went wrong over there", True)
+
+
+async def test_the_progress_of_a_call_is_told(workspace: Path) -> None:
+    told: list[str] = []
+    async with used(workspace) as run:
+        assert (await run.call("steps", tell=told.append)).content == "two steps"
+        while len(told) < 2:  # it is told beside the answer
+            await asyncio.sleep(0)
+    assert told == ["working (1 of 2)\n", "working (2 of 2)\n"]
 
 
 async def test_arguments_that_do_not_fit_do_not_reach_the_server(workspace: Path) -> None:
@@ -272,6 +281,15 @@ async def test_tools_can_be_let_in_and_left_out(workspace: Path) -> None:
             "mcp__a_b__env",
             "mcp__a_b__args",
         ]
+
+
+async def test_without_the_package_it_is_said_how_to_get_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_agent.tools.mcp.server.PACKAGE", "no_such_package")
+    async with used(workspace) as run:
+        assert "the mcp package is not installed: pip install 'tui-agent[mcp]'" in run.notices
+        assert starts() == 0
 
 
 # --- the file of a workspace
