@@ -1,8 +1,8 @@
 """An MCP server without any package, which starts at once and can misbehave: `python mcp_small.py [WORDS ...]`.
 
 Its tools: `echo` {text}, `env` {name}, `args`, `image`, `fail`, `exit` {code}, `hang`, `steps` (tells its progress),
-`garbage` (a line that is no JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more tool
-from now on, told), `child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled so far).
+`garbage` (a line that is no JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more
+tool from now on, told), `child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled).
 
 With the word `mute` it never answers at all; with `stubborn` it ends neither with its input nor for a signal that asks
 it to; with `strict` it ends where it is asked something before it was greeted.
