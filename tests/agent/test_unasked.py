@@ -29,6 +29,8 @@ CALLS: dict[str, tuple[Callable[[str], dict[str, Any]], bool]] = {
     "grep": (lambda marker: {"pattern": "memory"}, True),
     "bash": (lambda marker: {"command": "cat notes.md"}, True),
     "todo": (lambda marker: {"items": [{"text": marker, "status": "active"}]}, False),
+    "present_plan": (lambda marker: {"title": "t", "text": marker, "steps": [marker]}, False),
+    "goal": (lambda marker: {}, False),
 }
 """A call of every tool whose result holds a marker where it can, and whether it brings text from outside."""
 
@@ -45,7 +47,7 @@ SEEN: tuple[type[Event], ...] = (
         events.Appended,
     ),
     *(events.Rotated, events.MemoryProposed, events.MemoryChanged, events.CompactionStarted),
-    *(events.CompactionStage, events.CompactionSummary, events.CompactionCompleted),
+    *(events.CompactionStage, events.CompactionSummary, events.CompactionCompleted, events.Reminded),
 )
 """What happens in the tests below: after each of these the store is looked at."""
 

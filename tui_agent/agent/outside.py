@@ -13,7 +13,7 @@ from tui_agent.literal import one_line
 if TYPE_CHECKING:
     from tui_agent.context import Context, Record
 
-OWN = frozenset({"todo", "present_plan"})
+OWN = frozenset({"todo", "present_plan", "goal"})
 """Tools whose results hold nothing but what the model itself or the person wrote."""
 
 _READ = ("tool", "command", "background")
