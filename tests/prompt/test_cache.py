@@ -337,9 +337,7 @@ def test_a_request_without_breakpoints_has_no_prediction(talk: Talk) -> None:
     assert talk.watch.predict(bare, talk.now, total=9_000) == NOTHING
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
 def test_any_conversation_is_foretold(talk: Talk, seed: int) -> None:
     """Within two points of its input, whatever happens; and exactly, where the request extends the last."""
     chance = random.Random(seed)

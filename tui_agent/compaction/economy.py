@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from tui_agent.prompt.cache import LASTS
+
 if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.settings.schema import Price
@@ -22,8 +24,6 @@ READ, WRITE = 0.1, 1.25
 """What a token costs that is read from the cache or written to it, where plain input costs 1."""
 _LOOKED_AT = 16
 """So many of the newest requests tell how the context grows and whether it is cached."""
-_LASTS = timedelta(minutes=5)
-"""How long a cache is kept after its last use."""
 _NEAR = 5
 """With fewer requests than this until a summary is due, room counts more than the cache."""
 
@@ -78,7 +78,7 @@ def judge(case: Case, habits: Habits, now: datetime, price: Price | None = None)
     frees = f"frees {case.freed:,} of {case.before:,} tokens"
     if not habits.cached:
         return Verdict(True, f"{frees}; the endpoint tells of no cache that would be lost")
-    if habits.last is not None and now - habits.last > _LASTS:
+    if habits.last is not None and now - habits.last > LASTS:
         minutes = (now - habits.last) // timedelta(minutes=1)
         return Verdict(True, f"{frees}; the last request was {minutes:,} minutes ago, so its cache is gone")
     if habits.growth is None:
