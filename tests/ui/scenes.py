@@ -24,9 +24,12 @@ from tests.ui.fake import FakeSession, Todo, conversation
 from tests.ui.memories import on_a_day, proposal, proposed, remembered
 from tests.ui.stage import Stage
 from tui_agent import events as said
+from tui_agent.agent.requests import NotBuilt
 from tui_agent.context import Elision
 from tui_agent.llm.connect import Offered
 from tui_agent.messages.blocks import text_block, tool_result
+from tui_agent.messages.tokens import Tokens
+from tui_agent.prompt.manifest import Item
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.history import append_history
@@ -817,8 +820,98 @@ _TRACE = (
 @_scene("events", "Events", "tool ended")
 async def _events(made: Stage) -> None:
     made.session.folder.events_path.write_text("".join(json.dumps(event) + "\n" for event in _TRACE))
-    await _inspect(made, 4)
+    await _inspect(made, 5)
     await made.until(lambda: "tool ended" in made.text)
+
+
+# --- the exact request
+
+
+def _requested(session: FakeSession) -> None:
+    conversation(session.context, 3)
+    goal = "<system-reminder>\nThe goal: reports as JSON.\n</system-reminder>"
+    session.context.say("user", text_block(goal), origin="injection")
+    session.requests.send(4, turn=0, read=0)
+    session.requests.send(8, turn=2, predicted=16_900)
+    session.requests.send(10, turn=4, predicted=17_010)
+    for name, kind, reason in (
+        ("read_file", "result", "shortened: to make room"),
+        ("bash", "result", "shortened: to make room"),
+        ("style", "memory", "no room: newer memories fill what they may take"),
+    ):
+        tokens = Tokens(690, "estimated")
+        session.requests.left.append(Item("messages", kind, name, tokens, kept=False, reason=reason))  # type: ignore[arg-type]
+
+
+async def _request(made: Stage, *keys: str) -> None:
+    await made.press("ctrl+x", "v")
+    await made.until(lambda: made.chat.panel is not None and "what is sent" in made.text)
+    if keys:
+        await made.press(*keys)
+
+
+@_scene("request", "the next request", "your words", "left out", "framing", fill=_requested)
+async def _request_tree(made: Stage) -> None:
+    await _request(made)
+
+
+@_scene("request_text", "as it is sent", "You are an agent.", fill=_requested)
+async def _request_text(made: Stage) -> None:
+    await _request(made, *["down"] * 4, "enter")
+    await made.until(lambda: "as it is sent" in made.text)
+
+
+@_scene("request_found", "hit 1 of 3", "claude-sonnet-5-5", fill=_requested)
+async def _request_found(made: Stage) -> None:
+    await _request(made, "j")
+    await made.until(lambda: "as JSON" in made.text)
+    await made.type("/system")
+    await made.until(lambda: "hit 1 of 3" in made.text)
+
+
+@_scene("request_older", "request 2", "17,000 read", "cache 95%", fill=_requested)
+async def _request_older(made: Stage) -> None:
+    await _request(made, "o", "o")
+    await made.until(lambda: "request 2" in made.text)
+
+
+@_scene("request_counted", "the endpoint counts 18,800", fill=_requested)
+async def _request_counted(made: Stage) -> None:
+    await _request(made, "x")
+    await made.until(lambda: "18,800" in made.text)
+
+
+@_scene("requests", "every request of this session", "3 requests", "95%", fill=_requested)
+async def _requests(made: Stage) -> None:
+    await _request(made, "l")
+    await made.until(lambda: "every request" in made.text)
+
+
+@_scene("request_diff", "what differs", "request 2 ->", "added", fill=_requested)
+async def _request_diff(made: Stage) -> None:
+    await _request(made, "o", "o")
+    await made.until(lambda: "request 2" in made.text)
+    await made.press("m", "n")
+    await made.until(lambda: "request 3" in made.text)
+    await made.press("n")
+    await made.until(lambda: "the next request" in made.text)
+    await made.press("d")
+    await made.until(lambda: "what differs" in made.text)
+
+
+def _too_full(session: FakeSession) -> None:
+    conversation(session.context, 3)
+    error = NotBuilt(
+        "the next request would be about 212,000 tokens; that is over the model's window of 200,000"
+    )
+    error.ways = ("compact (/compact)", "go back to an earlier checkpoint (/revert)")
+    session.requests.fails = error
+
+
+@_scene("request_too_large", "212,000", "ways out", "/compact", fill=_too_full)
+async def _request_too_large(made: Stage) -> None:
+    await made.press("ctrl+x", "v")
+    await made.until(lambda: "ways out" in made.text)
 
 
 # --- places over the chat

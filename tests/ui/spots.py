@@ -231,6 +231,17 @@ def _tab(number: int, then: str = "") -> Callable[[Stage], Awaitable[None]]:
     return go
 
 
+def _request(then: str) -> Callable[[Stage], Awaitable[None]]:
+    async def go(made: Stage) -> None:
+        await _tab(TABS.index("request"))(made)
+        panel = made.chat.panel
+        assert panel is not None
+        await made.press(then)
+        await made.until(lambda: panel.tab.detail_open if then == "j" else "every request" in made.text)
+
+    return go
+
+
 def _with_backup(session: FakeSession) -> None:
     long(session)
     session.context.rewrite("revert", 4)
@@ -294,6 +305,8 @@ ON_CHAT: dict[str, Spot] = {
     "filter of records": Spot(_tab(0, "filter")),
     "detail of records": Spot(_tab(0, "detail")),
     "detail of backups": Spot(_tab(2, "detail"), prepare=_with_backup),
+    "text of a request": Spot(_request("j")),
+    "requests": Spot(_request("l")),
     "tour": Spot(_tour),
     "read-only session": Spot(_composer, prepare=read_only),
     "no session yet": Spot(_composer, opened=False),

@@ -31,7 +31,7 @@ from textual.widget import Widget
 
 from tests.ui.drawn import rows, strips_of, styles
 from tests.ui.fake import FakeSession
-from tests.ui.inspector.logs import TABS
+from tests.ui.inspector.logs import SHORT, TABS
 from tests.ui.scenes import SCENES, Scene
 from tests.ui.stage import Stage, stage
 from tui_agent.llm.connect import PRESETS
@@ -130,6 +130,7 @@ PLAIN = (
     "jump",
 )
 PLAIN += ("records", "tokens", "queue", "connect_failed", "letters")
+PLAIN += ("request", "request_found", "request_diff")
 PLAIN += ("compacting", "compacted_doubts", "review", "records_picked", "tokens_saved")
 """Scenes in which colours say something."""
 
@@ -214,8 +215,8 @@ def _check_titles(made: Stage, strips: list[Strip], at: str) -> None:
             for title, row in ((widget.border_title, top), (widget.border_subtitle, bottom)):
                 assert not title or Content(str(title)).plain in row, at
     if made.chat.panel is not None and made.app.screen is made.chat:
-        for tab in TABS:
-            assert f" {tab} " in _row(strips, made.chat.panel, made.chat.panel.region.y) + " ", at
+        names = _row(strips, made.chat.panel, made.chat.panel.region.y) + " "
+        assert any(all(f" {tab} " in names for tab in tabs) for tabs in (TABS, SHORT)), at
 
 
 def _check_footer(made: Stage, strips: list[Strip], at: str) -> None:

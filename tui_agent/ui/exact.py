@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _PIECE = 2000
 """Characters of a line that are broken at a time."""
+_AT_ONCE = 8_000
+"""Characters that are broken in a millisecond or two, which needs no thread."""
 _MOST_HITS = 10_000
 """Hits that are counted and gone through."""
 
@@ -155,7 +157,8 @@ class Exact(QuietScroll, can_focus=True):
         """Break the text for the width that there is; before it is on the screen there is none."""
         while (width := self.scrollable_content_region.width) > 0:
             shown = self._shown
-            broken = await asyncio.to_thread(Broken.of, shown, width)
+            at_once = len(shown) <= _AT_ONCE
+            broken = Broken.of(shown, width) if at_once else await asyncio.to_thread(Broken.of, shown, width)
             if shown is self._shown and width == self.scrollable_content_region.width:
                 self._broken = broken
                 self.hold(Size(width, len(broken)))
