@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import random
 import re
 import shutil
 from collections.abc import Callable
@@ -568,3 +571,77 @@ async def test_commands_say_what_is_wrong_and_change_nothing(tmp_path: Path) -> 
         await run.session.until_idle()
         assert goal_of(run).text == "pause the music"
         assert json.loads(json.dumps((await perform("goal")).data))["goal"]["status"] == "paused"
+
+
+class Restless:
+    """Somebody who does one thing after another to a goal, waiting now and then until nothing runs."""
+
+    def __init__(self, seed: int, run: Run) -> None:
+        self.random = random.Random(seed)
+        self.run = run
+        self.done: list[str] = []
+
+    async def act(self) -> None:
+        name = self.random.choice(("set", "goal", "cancel", "compact", "travel", "say", "steps", "idle"))
+        self.done.append(name)
+        with contextlib.suppress(CommandError):
+            await getattr(self, f"_{name}")()
+
+    async def _set(self) -> None:
+        await self.run.session.perform("goal", "turns=3", f"goal {len(self.done)}")
+
+    async def _goal(self) -> None:
+        words = self.random.choice(
+            ("pause", "resume", "resume", "clear", "complete", "budget turns=9", "edit other")
+        )
+        await self.run.session.perform("goal", *words.split())
+
+    async def _cancel(self) -> None:
+        await self.run.session.cancel()
+
+    async def _compact(self) -> None:
+        await self.run.session.perform("compact")
+
+    async def _travel(self) -> None:
+        turns = self.run.session.timeline.turns()
+        if turns and self.random.random() < 0.5:
+            await self.run.session.perform("revert", str(self.random.choice(turns).id))
+        else:
+            await self.run.session.perform(self.random.choice(("undo", "undo", "redo")))
+
+    async def _say(self) -> None:
+        await self.run.session.submit("a word", when=self.random.choice(("step", "turn")))
+
+    async def _steps(self) -> None:
+        for _ in range(self.random.randrange(1, 40)):
+            await asyncio.sleep(0)
+
+    async def _idle(self) -> None:
+        await self.run.session.until_idle()
+        self.run.session.go_on()
+        await self.run.session.until_idle()
+        state = self.run.session.goal.now
+        assert state is None or state.status != "active", "what is active is worked on"
+        assert not self.run.session.driver.due
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 60))]
+)
+async def test_whatever_is_done_to_it_the_log_is_sound_and_what_is_active_is_worked_on(
+    seed: int, tmp_path: Path
+) -> None:
+    def model(body: dict[str, Any]) -> Reply:
+        return Reply.text(SUMMARY) if is_summariser(body) else steady(body)
+
+    async with ScriptedServer() as server:
+        server.always(model)
+        for resume in (None, "latest"):
+            async with engine(tmp_path, server, allow=["bash"], resume=resume) as run:
+                somebody = Restless(seed, run)
+                for _ in range(14):
+                    await somebody.act()
+                await somebody._idle()
+                await check(run.context)
+                for usage, built in requests(run.context):
+                    assert usage["request"] == built.sha256, somebody.done

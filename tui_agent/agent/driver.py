@@ -216,7 +216,8 @@ class Driver:
         except ContextError as error:
             self._emit(LogFailed(str(error), error.ways))
             return
-        self._emit(Notice(f"the goal is paused: {reason}. /goal resume goes on with it", "warning", "goal"))
+        way = "/goal budget gives it more" if state.exhausted() else "/goal resume goes on with it"
+        self._emit(Notice(f"the goal is paused: {reason}. {way}", "warning", "goal"))
 
     async def reopen(self) -> None:
         """Pause a goal on which a program worked that is gone, and count what its last turn took."""
