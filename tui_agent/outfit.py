@@ -10,6 +10,7 @@ from tui_agent.events import Emit, StateChanged
 from tui_agent.planning.goaltool import GoalTool
 from tui_agent.planning.plan import PresentPlan
 from tui_agent.planning.todo import STATE_KEY, TodoList, TodoTool
+from tui_agent.settings import secrets
 from tui_agent.settings.serving import FILE
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
@@ -84,7 +85,7 @@ async def serve(
     from tui_agent.tools.mcp.servers import Servers
     from tui_agent.tools.selection import Selection
 
-    found = await asyncio.to_thread(configured, settings.mcp, workspace, root)
+    found = await asyncio.to_thread(configured, settings.mcp, workspace, root, secrets.variables(settings))
     always = settings.mcp.workspace == "always"
     servers = await asyncio.to_thread(Servers, found, emit, ask=ask, always=always)
     toolbox.serve(servers, Selection(context, lambda: settings.tools, window))

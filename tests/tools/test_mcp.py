@@ -330,6 +330,16 @@ async def test_where_nobody_can_agree_they_start_only_if_settings_say_so(workspa
         assert (run.notices, run.servers.all) == ("", ())
 
 
+def test_servers_of_a_workspace_are_not_given_keys_of_this_program(workspace: Path) -> None:
+    write_file(workspace, one=small(env={"A": "${ANTHROPIC_API_KEY}"}), two=small(env={"A": "${OTHER:-x}"}))
+    settings = check({}, "", None)
+    found = configured(settings.mcp, workspace, workspace, secrets.variables(settings))
+    assert [spec.fault for spec in found.specs] == [
+        "it asks for ANTHROPIC_API_KEY, a key of this program",
+        "",
+    ]
+
+
 async def test_a_file_that_cannot_be_used_says_why(workspace: Path) -> None:
     file = write_file(workspace, old={"type": "sse", "url": "http://x"}, odd={"command": 3}, small=small())
     async with used(workspace, answer=Answer("no")) as run:

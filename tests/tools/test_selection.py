@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tui_agent.context import Context
 from tui_agent.messages.blocks import text_block, tool_called
 from tui_agent.settings.serving import Tools
 from tui_agent.tools.matching import check
+from tui_agent.tools.mcp.listing import checked
 from tui_agent.tools.selection import MOST_IN_FULL, MOST_SELECTED, Selection
 from tui_agent.tools.tool import Call, Need, Output, Progress, Tool, ToolError
 from tui_agent.tools.toolbox import Toolbox
@@ -250,6 +255,41 @@ def test_arguments_that_do_not_fit_are_named(arguments: dict[str, Any], why: str
         check("tool", arguments, SCHEMA)
     assert f"the arguments do not fit tool: {why}" in str(raised.value)
     assert "It takes: title, count, kind" in str(raised.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+WORDS = st.sampled_from(
+    [
+        *("type", "enum", "const", "allOf", "anyOf", "properties", "required", "additionalProperties"),
+        *("items", "minItems", "maxLength", "minimum", "$ref", "patternProperties"),
+    ]
+)
+SCHEMAS = st.recursive(
+    JSON | st.sampled_from(["object", "#", "#/properties/a", "string"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.just("a"), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.just("a") | st.text(max_size=8), JSON, max_size=3), st.dictionaries(WORDS, SCHEMAS))
+def test_whatever_a_server_writes_for_a_schema_a_call_is_judged(
+    arguments: dict[str, Any], schema: dict[str, Any]
+) -> None:
+    with suppress(ToolError):
+        check("tool", arguments, schema)
+    tool = checked("tool", None, schema)
+    if not tool.fault:
+        assert tool.schema["type"] == "object"
+        assert json.dumps(tool.schema).isascii()
+
+
+def test_a_schema_that_doubles_at_each_step_takes_no_hours() -> None:
+    schema = {"anyOf": [{"$ref": "#"}, {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}]}
+    check("tool", {}, schema)
 
 
 def test_a_schema_that_leads_in_circles_or_nowhere_takes_everything() -> None:

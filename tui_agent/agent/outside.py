@@ -59,4 +59,7 @@ def _name(seen: Record, *, in_turn: bool) -> str:
     tool = str(meta.get("tool") or origin)
     if tool in OWN or (origin == "tool" and meta.get("outcome") in ("denied", "cancelled")):
         return ""  # nothing but words of ours came back
-    return one_line(str(meta.get("title") or tool), _LONGEST)
+    title = str(meta.get("title") or "")
+    if tool.startswith("mcp__"):
+        title = f"{tool} {title}".strip()  # its arguments alone say little
+    return one_line(title or tool, _LONGEST)

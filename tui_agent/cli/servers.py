@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def findings(settings: Settings, workspace: Path) -> Iterator[Finding]:
     """The servers of settings and of the workspace's file; nothing where none are configured. Reads files."""
-    found = config.configured(settings.mcp, workspace, find_root(workspace))
+    found = config.configured(settings.mcp, workspace, find_root(workspace), secrets.variables(settings))
     for fault in found.faults:
         yield Finding("bad", "mcp", fault)
     for note in found.notes:

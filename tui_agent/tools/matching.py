@@ -13,6 +13,8 @@ from typing import Any
 from tui_agent.tools.tool import ToolError
 
 _DEEPEST = 30
+_MOST_STEPS = 20_000
+"""Looks at a value: a schema that leads back to itself in many ways would take hours."""
 _MOST_TOLD = 5
 _SHOWN = 60
 """Characters of a wrong value that an error repeats."""
@@ -24,7 +26,7 @@ def check(tool: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) ->
     Raises:
         ToolError: they do not; names what is wrong and what is taken.
     """
-    wrong = list(islice(_faults(dict(arguments), schema, "", schema, 0), _MOST_TOLD))
+    wrong = list(islice(_Match(schema).faults(dict(arguments), schema, ""), _MOST_TOLD))
     if not wrong:
         return
     properties = schema.get("properties")
@@ -32,66 +34,83 @@ def check(tool: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) ->
     raise ToolError(f"the arguments do not fit {tool}: {'; '.join(wrong)}. It takes: {takes}")
 
 
-def _faults(value: Any, schema: Any, place: str, root: Mapping[str, Any], depth: int) -> Iterator[str]:
-    schema = _followed(schema, root)
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
-        return
-    here = place or "the arguments"
-    kinds = schema.get("type")
-    kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
-    if kinds and not any(_is(value, kind) for kind in kinds):
-        yield f"{here} must be {' or '.join(map(str, kinds))}, not {_shown(value)}"
-        return
-    allowed = schema.get("enum")
-    if isinstance(allowed, list) and not any(_same(value, one) for one in allowed):
-        yield f"{here} must be one of {', '.join(map(_shown, allowed))}, not {_shown(value)}"
-    if "const" in schema and not _same(value, schema["const"]):
-        yield f"{here} must be {_shown(schema['const'])}, not {_shown(value)}"
-    yield from _branches(value, schema, place, root, depth)
-    if isinstance(value, Mapping):
-        yield from _object(value, schema, place, root, depth)
-    elif isinstance(value, list):
-        yield from _limits(here, len(value), schema, "minItems", "maxItems", "items")
-        for number, item in enumerate(value):
-            yield from _faults(item, schema.get("items"), f"{place}[{number}]", root, depth + 1)
-    elif isinstance(value, str):
-        yield from _limits(here, len(value), schema, "minLength", "maxLength", "characters")
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield from _limits(here, value, schema, "minimum", "maximum", "")
+class _Match:
+    """One look at a value. It ends: after so many steps whatever is left fits."""
 
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._steps = _MOST_STEPS
 
-def _object(
-    value: Mapping[str, Any], schema: Mapping[str, Any], place: str, root: Mapping[str, Any], depth: int
-) -> Iterator[str]:
-    properties = schema.get("properties")
-    properties = properties if isinstance(properties, Mapping) else {}
-    required = schema.get("required")
-    for name in required if isinstance(required, list) else ():
-        if isinstance(name, str) and name not in value:
-            yield f"{_at(place, name)} is missing"
-    others = schema.get("additionalProperties")
-    loose = "patternProperties" in schema
-    for name, item in value.items():
-        if name in properties:
-            yield from _faults(item, properties[name], _at(place, name), root, depth + 1)
-        elif others is False and not loose:
-            yield f"there is no {_at(place, name)}"
-        elif isinstance(others, Mapping) and not loose:
-            yield from _faults(item, others, _at(place, name), root, depth + 1)
+    def faults(self, value: Any, schema: Any, place: str, depth: int = 0) -> Iterator[str]:
+        """What does not fit, in words."""
+        self._steps -= 1
+        schema = self._followed(schema)
+        if not isinstance(schema, Mapping) or depth > _DEEPEST or self._steps < 0:
+            return
+        here = place or "the arguments"
+        kinds = schema.get("type")
+        kinds = [kinds] if isinstance(kinds, str) else _list(kinds)
+        if kinds and not any(_is(value, kind) for kind in kinds):
+            yield f"{here} must be {' or '.join(map(str, kinds))}, not {_shown(value)}"
+            return
+        allowed = schema.get("enum")
+        if isinstance(allowed, list) and not any(_same(value, one) for one in allowed):
+            yield f"{here} must be one of {', '.join(map(_shown, allowed))}, not {_shown(value)}"
+        if "const" in schema and not _same(value, schema["const"]):
+            yield f"{here} must be {_shown(schema['const'])}, not {_shown(value)}"
+        yield from self._branches(value, schema, place, depth)
+        if isinstance(value, Mapping):
+            yield from self._object(value, schema, place, depth)
+        elif isinstance(value, list):
+            yield from _limits(here, len(value), schema, "minItems", "maxItems", "items")
+            for number, item in enumerate(value):
+                yield from self.faults(item, schema.get("items"), f"{place}[{number}]", depth + 1)
+        elif isinstance(value, str):
+            yield from _limits(here, len(value), schema, "minLength", "maxLength", "characters")
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield from _limits(here, value, schema, "minimum", "maximum", "")
 
+    def _object(
+        self, value: Mapping[str, Any], schema: Mapping[str, Any], place: str, depth: int
+    ) -> Iterator[str]:
+        properties = schema.get("properties")
+        properties = properties if isinstance(properties, Mapping) else {}
+        for name in _list(schema.get("required")):
+            if isinstance(name, str) and name not in value:
+                yield f"{_at(place, name)} is missing"
+        others = schema.get("additionalProperties")
+        loose = "patternProperties" in schema
+        for name, item in value.items():
+            if name in properties:
+                yield from self.faults(item, properties[name], _at(place, name), depth + 1)
+            elif others is False and not loose:
+                yield f"there is no {_at(place, name)}"
+            elif isinstance(others, Mapping) and not loose:
+                yield from self.faults(item, others, _at(place, name), depth + 1)
 
-def _branches(
-    value: Any, schema: Mapping[str, Any], place: str, root: Mapping[str, Any], depth: int
-) -> Iterator[str]:
-    for branch in schema.get("allOf") or ():
-        yield from _faults(value, branch, place, root, depth + 1)
-    for word in ("anyOf", "oneOf"):
-        branches = schema.get(word)
-        if not isinstance(branches, list) or not branches:
-            continue
-        tried = [list(_faults(value, branch, place, root, depth + 1)) for branch in branches]
-        if all(tried):
-            yield ", or ".join(dict.fromkeys(faults[0] for faults in tried[:_MOST_TOLD]))
+    def _branches(self, value: Any, schema: Mapping[str, Any], place: str, depth: int) -> Iterator[str]:
+        for branch in _list(schema.get("allOf")):
+            yield from self.faults(value, branch, place, depth + 1)
+        for word in ("anyOf", "oneOf"):
+            tried = [
+                next(self.faults(value, branch, place, depth + 1), "") for branch in _list(schema.get(word))
+            ]
+            if tried and all(tried):
+                yield ", or ".join(dict.fromkeys(tried[:_MOST_TOLD]))
+
+    def _followed(self, schema: Any) -> Any:
+        """The schema that a reference within the same document leads to; one that cannot be followed fits all."""
+        for _ in range(_DEEPEST):
+            reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+            if not isinstance(reference, str):
+                return schema
+            if not reference.startswith("#"):
+                return None
+            schema = self._root
+            for step in reference[1:].strip("/").split("/") if reference != "#" else ():
+                name = step.replace("~1", "/").replace("~0", "~")
+                schema = schema.get(name) if isinstance(schema, Mapping) else None
+        return None
 
 
 def _limits(
@@ -105,22 +124,8 @@ def _limits(
         yield f"{here} must be at most {most:g}{of}, not {size:g}"
 
 
-def _followed(schema: Any, root: Mapping[str, Any]) -> Any:
-    """The schema that a reference within the same document leads to; what cannot be followed fits everything."""
-    for _ in range(_DEEPEST):
-        reference = schema.get("$ref") if isinstance(schema, Mapping) else None
-        if not isinstance(reference, str):
-            return schema
-        if not reference.startswith("#"):
-            return None
-        schema = root
-        for step in reference[1:].strip("/").split("/") if reference != "#" else ():
-            schema = (
-                schema.get(step.replace("~1", "/").replace("~0", "~"))
-                if isinstance(schema, Mapping)
-                else None
-            )
-    return None
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _is(value: Any, kind: object) -> bool:

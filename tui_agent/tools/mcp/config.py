@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -82,8 +82,11 @@ class Configured(Struct, frozen=True):
         return tuple(spec for spec in self.specs if spec.origin == "workspace")
 
 
-def configured(mcp: Mcp, workspace: Path, root: Path) -> Configured:
-    """The servers of settings and of the file at the root of a workspace, which is read here."""
+def configured(mcp: Mcp, workspace: Path, root: Path, keys: Collection[str] = ()) -> Configured:
+    """The servers of settings and of the file at the root of a workspace, which is read here.
+
+    `keys` are variables that hold keys of this program: a workspace's servers are not given them.
+    """
     specs = [_spec(name, server, "settings", workspace) for name, server in mcp.servers.items()]
     file = root / FILE
     data = b"" if mcp.workspace == "never" else _read(file)
@@ -98,7 +101,8 @@ def configured(mcp: Mcp, workspace: Path, root: Path) -> Configured:
             notes.append(f"{file}: settings have a server {name!r} of their own, which is used")
             continue
         spec = server if isinstance(server, Spec) else _spec(name, server, "workspace", root)
-        specs.append(spec)
+        asked = [key for key in keys if f"${{{key}" in spec.written]
+        specs.append(replace(spec, fault=f"it asks for {asked[0]}, a key of this program") if asked else spec)
     digest = sha256(str(root).encode("utf-8", "replace") + b"\0" + data).hexdigest()
     return Configured(tuple(specs), file, digest, tuple(faults), tuple(notes))
 
