@@ -285,6 +285,27 @@ async def test_rules_of_settings_are_told_and_a_change_of_them_with_the_next_wor
         assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
 
 
+async def test_what_a_compaction_took_is_told_again_and_not_after_its_undo(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as scripted, engine(tmp_path, scripted, settings=settings(scripted)) as run:
+        ruled(run, "Answer in German.")
+        await talked(run, scripted)
+        assert "Answer in German." in str(scripted.requests[-1]["messages"][0])
+        scripted.script(Reply.text("yes"), Reply.text(SUMMARY), *[Reply.text("on")] * 4)
+        await run.say("before")
+        await compacted(run)
+        await run.say("after")
+        assert "Answer in German." in whole(scripted.requests[-1])
+        assert "Answer in German." not in str(scripted.requests[-1]["messages"][:-1])
+        await run.say("and on")
+        assert last_words(scripted.requests[-1]) == ["and on"]
+        await run.session.perform("undo")
+        await run.say("once more")
+        assert last_words(scripted.requests[-1]) == ["once more"]
+        assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
+
+
 async def test_a_skill_is_listed_and_its_text_is_sent_with_the_words_that_call_it(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
