@@ -119,7 +119,7 @@ async def open_session(
     context.assign = Priorities(settings.compaction.priorities).of
     questions = Questions(bus.emit)
     todo, reads = TodoList(context), Reads()
-    goal = Goal(context, lambda value: bus.emit(StateChanged("goal", value)))
+    goal = Goal(context, lambda value: bus.emit(StateChanged("goal", value)), secrets.redact)
     plans = Plans(context, todo, ask=questions.ask, emit=bus.emit, redact=secrets.redact)
     toolbox = outfit(workspace, folder, reads, todo, goal, plans, bus.emit)
     servers = await serve(

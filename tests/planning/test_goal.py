@@ -190,3 +190,14 @@ async def test_the_source_tells_what_is_news_and_takes_back_what_is_gone(tmp_pat
     await kept.change(status="complete")
     assert source.generate(Moment(context)) is None, "a goal that is reached and was never told is no news"
     await context.close()
+
+
+async def test_credentials_are_not_written(tmp_path: Path) -> None:
+    context = Context(tmp_path / "context.jsonl")
+    await context.restore()
+    kept = Goal(context, lambda value: None, lambda text: text.replace("sk-123", "[key]"))
+    await kept.set("use sk-123", Budget(), "")
+    await kept.change(milestones=(Milestone("sk-123"),), status="blocked", reason="sk-123 is wrong")
+    await context.close()
+    written = (tmp_path / "context.jsonl").read_text()
+    assert "sk-123" not in written and written.count("[key]") == 4

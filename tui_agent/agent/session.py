@@ -75,7 +75,7 @@ class Session(Showing):
         self._choose = parts.choose
         self._choose_from = parts.choose_from
         self.premises = parts.premises
-        self._gate = asyncio.Lock()
+        self._gate, self._readying = asyncio.Lock(), asyncio.Lock()
         self._queue = Queue(parts.bus.emit)
         self._speaker = Speaker(parts.chosen, self._adopted)
         self.shrinking = Shrinking(
@@ -490,7 +490,11 @@ class Session(Showing):
                 self.emit(Notice(f"the title was not kept: {error}", "warning", "session"))
 
     async def _ready(self) -> None:
-        """Make the log one that a message may be appended to."""
+        """Make the log one that a message may be appended to; who asks meanwhile waits."""
+        async with self._readying:
+            await self._make_ready()
+
+    async def _make_ready(self) -> None:
         await self.premises.write_missing()
         for text in await self.mend():
             self.emit(Notice(text, "warning", "session"))

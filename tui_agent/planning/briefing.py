@@ -62,7 +62,7 @@ def opening(state: State) -> str:
     """What begins a turn of the goal; `state` counts that turn already."""
     turns = f"of {state.budget.turns:,} " if state.budget.turns is not None else ""
     spent = "; ".join(state.figures()[1:])
-    head = f"Turn {state.spent.turns:,} {turns}of the work on the goal (spent so far: {spent})."
+    head = f"Turn {state.spent.turns:,} {turns}of the work on the goal{f' (spent so far: {spent})' if spent else ''}."
     return _reminder([head, _DATA, _fenced(state), _GO_ON, _REPORT])
 
 

@@ -137,11 +137,16 @@ def read(state: Mapping[str, Any]) -> State | None:
 
 
 class Goal:
-    """The goal of one session as its log has it. `changed` is told of each change: what is stored, None if it goes."""
+    """The goal of one session as its log has it. `changed` is told of each change: what is stored, None if it goes.
+    `redact` takes credentials out of what is stored.
+    """
 
-    def __init__(self, context: Context, changed: Callable[[Any], None]) -> None:
+    def __init__(
+        self, context: Context, changed: Callable[[Any], None], redact: Callable[[str], str] = str
+    ) -> None:
         self._context = context
         self._changed = changed
+        self._redact = redact
         self._order = asyncio.Lock()
 
     @property
@@ -195,9 +200,16 @@ class Goal:
             await self._put(None)
 
     async def _put(self, state: State | None) -> None:
-        value = None if state is None else msgspec.to_builtins(state)
+        value = None if state is None else msgspec.to_builtins(self._without_credentials(state))
         await self._context.set_state(STATE_KEY, value)
         self._changed(value)
+
+    def _without_credentials(self, state: State) -> State:
+        clean_of = self._redact
+        parts = tuple(structs.replace(one, text=clean_of(one.text)) for one in state.milestones)
+        return structs.replace(
+            state, text=clean_of(state.text), reason=clean_of(state.reason), milestones=parts
+        )
 
 
 # --- what it may be --------------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ async def _set(session: Session, text: str) -> Outcome:
     budget = Budget()
     while is_budget(word := _parted(text)[0]):
         budget, text = afforded(budget, [word]), _parted(text)[1]
-    state = await session.pursue(lambda: session.driver.set(session.redact(text), budget))
+    state = await session.pursue(lambda: session.driver.set(text, budget))
     limits = _limits(budget) or "no budget: /goal budget turns=10 sets one"
     return Outcome(f"the goal is set ({limits}); ctrl+c or /goal pause stops the work on it", _data(state))
 
@@ -92,7 +92,7 @@ async def _clear(session: Session) -> Outcome:
 
 async def _edit(session: Session, text: str) -> Outcome:
     _state(session)
-    await session.goal.change(text=checked(session.redact(text)))
+    await session.goal.change(text=checked(text))
     return _now(session, "the goal is changed; the model is told at its next turn")
 
 
