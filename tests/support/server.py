@@ -267,6 +267,7 @@ class ScriptedServer:
         connections: how many connections those requests came over.
         listings: how often the model list was asked for.
         deltas: how many pieces of answers were sent.
+        aside: answers a request before the script is asked for a step; None: it is the script's.
         cache: the prompt cache that gives the figures of usage; None until `caching` is called.
         violations: rules of the API that requests broke, in words.
         unscripted: how many requests came when the script was at its end.
@@ -281,6 +282,7 @@ class ScriptedServer:
         self.headers: list[dict[str, str]] = []
         self.violations: list[str] = []
         self.cache: PromptCache | None = None
+        self.aside: Callable[[dict[str, Any]], Reply | None] = lambda body: None
         self.listings = 0
         self.deltas = 0
         self.unscripted = 0
@@ -404,6 +406,8 @@ class ScriptedServer:
         return await self._stream(request, body, reply)
 
     async def _next(self, body: dict[str, Any]) -> Reply:
+        if (reply := self.aside(body)) is not None:
+            return reply
         step = self._steps.pop(0) if self._steps else self._fallback
         if step is None:
             self.unscripted += 1
