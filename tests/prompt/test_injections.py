@@ -128,6 +128,14 @@ async def test_what_is_told_in_the_same_words_is_told_again_by_its_version(talk:
     assert await run.told() == ["a.py changed"]
 
 
+async def test_what_the_log_says_of_a_source_is_not_for_it_to_say(talk: Make) -> None:
+    fields = {"name": "goal", "fp": "x", "level": 3}
+    run = talk(Source("rules", Told("A", fields=fields)), Source("goal", "G", 100))
+    assert await run.told() == ["G", "A"] and await run.told() == []
+    record = run.context.record(next(iter(run.context.newest_of("injection"))).id)
+    assert record.body["sources"] == [{"name": "rules", "fp": fingerprint("A"), "level": 3}]
+
+
 async def test_what_a_source_tells_of_several_things_is_told_each_by_itself(talk: Make) -> None:
     source = Source("skills", [Told("list"), Told("text of pdf", about="pdf")])
     run = talk(source)
@@ -494,6 +502,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "mute = weather_of_tests:Mute",
     ]
     offers += ["goal = weather_of_tests:Weather", "gone = weather_of_others:Weather"]
+    offers += ["skills:pdf = weather_of_tests:Weather"]
     (info / "entry_points.txt").write_text("\n".join(["[tui_agent.injections]", *offers, ""]))
     monkeypatch.syspath_prepend(str(site))
     yield site
@@ -514,10 +523,12 @@ async def test_an_installed_package_brings_a_source_and_broken_ones_are_said_onc
     assert await run.told("hello") == []
     found = sorted(run.notices())
     assert [text.split(" cannot be used: ")[0] for text in found] == [
-        f"reminders of {name} (the package weather 1.2)" for name in ("broken", "goal", "gone", "mute")
+        f"reminders of {name} (the package weather 1.2)"
+        for name in ("broken", "goal", "gone", "mute", "skills:pdf")
     ]
     assert "RuntimeError: no barometer" in found[0] and "another source of that name" in found[1]
     assert "ModuleNotFoundError" in found[2] and "has no generate" in found[3]
+    assert "a name has letters" in found[4]
     (extension,) = offered(frozenset({"goal"}), lambda text: None)
     assert extension.priority == HIGHEST
 

@@ -11,6 +11,7 @@ Nothing of a package is imported before a turn asks for it, and one that fails i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ GROUP = "tui_agent.injections"
 HIGHEST = 60
 """The highest priority that a package's source may have."""
 
+_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _FROM = "From a package that the person has installed:"
 """The same for all, so that two that tell the same are seen to."""
 
@@ -71,6 +73,8 @@ def offered(known: frozenset[str], report: Callable[[str], None]) -> Iterator[In
     taken = set(known)
     for point in entry_points(group=GROUP):
         try:
+            if not _NAME.fullmatch(point.name):
+                raise ValueError("a name has letters, digits, - . and _, at most 64 of them")
             if point.name in taken:
                 raise ValueError("there is another source of that name")
             taken.add(point.name)

@@ -183,7 +183,7 @@ class Injections:
         (record,) = await self._context.append_message(
             {"role": "user", "content": [text_block(told.text)]},
             origin="injection",
-            sources=[{**source, **told.fields}],
+            sources=[{**told.fields, **source}],
             meta={"told": short},
         )
         return Put(offer.name, record.id, told.text, short, tokens)
