@@ -166,3 +166,18 @@ def test_a_picture_too_many_changes_those_before_it() -> None:
     assert "left out" in str(made.messages[0])
     back = request(Lasting(history), made)
     assert held(back) == held(last)
+
+
+def test_an_answer_that_is_no_longer_sent_is_no_place_to_begin_at() -> None:
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    history = [
+        Message("user", [text_block("begin")], id="u"),
+        Message("assistant", [call], id="a1", model=MODEL),
+        Message("assistant", [found], id="a2", model=MODEL),
+    ]
+    last = request(Lasting(history))
+    assert len(last.messages) == 3
+    made = request(Lasting(history[:2]), last)
+    assert held(made) == held(request(history[:2]))
+    assert len(made.messages) == 1
