@@ -328,6 +328,44 @@ async def test_a_failing_endpoint_pauses_it_with_the_reason(tmp_path: Path) -> N
         assert goal_of(run).status == "complete"
 
 
+@pytest.mark.parametrize("whose", ["the goal's", "a person's"])
+async def test_a_turn_that_fails_pauses_it_and_holds_what_waits(whose: str, tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        hold = Hold()
+        theirs = whose == "a person's"
+        first = Reply.text("on") if theirs else Reply.error(401)
+        server.script(first.holding(hold, after=-1), *[Reply.error(401)] * theirs)
+        await run.session.perform("goal", "go on")
+        await hold.reached.wait()
+        if theirs:
+            await run.session.submit("what?", when="turn")
+        await run.session.submit("hello?", when="turn")
+        hold.release.set()
+        await run.session.until_idle()
+        assert goal_of(run).status == "paused" and "401" in goal_of(run).reason + str(
+            run.all(TurnEnded)[-1].error
+        )
+        assert run.session.paused and [prompt.text for prompt in run.session.queue] == ["hello?"]
+        assert server.remaining == 0
+
+
+async def test_a_fault_of_the_program_pauses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.always(steady)
+
+        def broken(**options: Any) -> Any:
+            raise ZeroDivisionError("no such thing")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(run.session.shrinking, "relieve", broken)
+            await run.session.perform("goal", "turns=2", "go on")
+            await run.session.until_idle()
+        assert goal_of(run).reason == "ZeroDivisionError: no such thing"
+        await run.session.perform("goal", "resume")
+        await run.session.until_idle()
+        assert goal_of(run).spent.turns == 2
+
+
 async def test_an_overflow_that_nothing_helps_pauses_it(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server) as run:
         server.always(Reply.overflow())

@@ -473,7 +473,12 @@ class Session(Showing):
             await self.shrinking.relieve(ended=True)
 
     async def _pursue(self, state: State) -> None:
-        reason = await self._turn.pursue(state.text, partial(self.driver.begin, state))
+        reason = "failed"
+        try:
+            reason = await self._turn.pursue(state.text, partial(self.driver.begin, state))
+        finally:
+            if reason == "failed" and self._queue:
+                self._queue.hold()
         if reason != "failed":
             await self.shrinking.relieve(ended=True)
 
