@@ -16,6 +16,8 @@ from tests.support.server import Reply, ScriptedServer
 from tests.support.validity import extends
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
+from tui_agent.compaction.instructions import OPENING
+from tui_agent.context import Context
 from tui_agent.events import Answer, Asked, Notice, ToolEnded, ToolStarted
 from tui_agent.settings.schema import Compaction, Mcp, McpServer, Settings, Tools
 
@@ -145,7 +147,7 @@ async def test_few_tools_are_described_in_full_and_one_that_comes_later_is_told(
         assert name in [tool["name"] for tool in server.requests[-1]["tools"]]
 
 
-async def test_a_compaction_describes_in_full_what_was_used_last_and_every_request_is_rebuilt(
+async def test_what_was_used_last_is_in_full_after_a_compaction_and_every_request_is_rebuilt_from_files(
     tmp_path: Path,
 ) -> None:
     async with ScriptedServer() as server:
@@ -168,8 +170,24 @@ async def test_a_compaction_describes_in_full_what_was_used_last_and_every_reque
             assert "- mcp__small__chatter" in all_text(server.requests[-1])
             assert "- mcp__small__echo" not in all_text(server.requests[-1])
             assert extends(server.requests[-2], server.requests[-1]) == []
-            for usage, built in requests(run.context):
-                assert usage["request"] == built.sha256
+            server.script(
+                using("mcp__small__grow"), Reply.text("grown"), Reply.text("seen"), Reply.text("so")
+            )
+            await run.say("grow")
+            await run.say("what is new?")
+            await run.session.perform("refresh")
+            await run.session.perform("revert", str(run.session.timeline.turns()[-2].id))
+            await run.say("from there on")
+            folder = run.session.folder.path
+        rebuilt = set()
+        for path in folder.glob("context*.jsonl"):
+            context = Context(path, read_only=True)
+            await context.restore()
+            for usage, built in requests(context):
+                assert usage["request"] == built.sha256, path
+                rebuilt.add(built.sha256)
+        asked = [body for body in server.requests if OPENING not in str(body["messages"][-1])]
+        assert len(rebuilt) == len(asked) == len(server.requests) - 1
 
 
 async def test_a_resumed_session_starts_no_server_and_says_what_is_not_there_any_more(tmp_path: Path) -> None:
