@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import sessions
+from tests.support.engine import engine, scripted_settings
 from tests.support.examples import examples
+from tests.support.server import Reply, ScriptedServer
 from tui_agent.agent.building import assemble
 from tui_agent.agent.past import requests
 from tui_agent.context import Context
@@ -116,6 +118,28 @@ async def test_a_step_in_a_session_of_ten_thousand_messages_touches_a_few_record
         last = made
     assert last.encode() == build(context).encode()
     await context.close()
+
+
+async def test_a_turn_of_a_long_session_reads_a_few_records_from_its_words_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ScriptedServer() as server:
+        settings = scripted_settings(server, model=MODEL, context_window=10_000_000)
+        server.script(*(Reply.text("so") for _ in range(2)))
+        async with engine(tmp_path, server, settings=settings) as run:
+            await run.say("first")
+            path = run.context.path
+        with path.open("a") as log:
+            log.writelines(json.dumps(record) + "\n" for record in list(long_session(300))[2:])
+        async with engine(tmp_path, server, settings=settings, resume="latest", allow=["bash"]) as run:
+            await run.say("here the whole is read once")
+            counts = Counts(monkeypatch)
+            server.script(Reply.tools(("bash", {"command": "true"})), Reply.text("done"))
+            await run.say("again")
+            reads, estimates = counts.take()
+            assert (reads <= 4 * FEW, estimates <= 4 * FEW) == (True, True), (reads, estimates)
+            assert len(run.context.history) > 300
+            assert len(server.requests[-1]["messages"]) > 250
 
 
 OPERATIONS = (
