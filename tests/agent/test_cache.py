@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,8 @@ async def test_the_cost_of_a_session_is_that_of_all_its_files(tmp_path: Path, cl
             await asked(run, server)
         async with engine(tmp_path, server, settings=chosen, resume="latest") as run:
             found = await run.session.perform("cost")
+            assert (await run.session.perform("cost")).data == found.data, "nothing is counted twice"
+            assert re.fullmatch(r"cache \d\d %, \$ \d\.\d\d\+", await run.session.spending.line())
     first, other = found.data["models"]
     own = cache.figures[:-1]
     assert (first["model"], first["requests"], other["requests"]) == ("scripted-1", 6, 1)
