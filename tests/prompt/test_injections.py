@@ -129,7 +129,7 @@ async def test_what_is_told_in_the_same_words_is_told_again_by_its_version(talk:
 
 
 async def test_what_the_log_says_of_a_source_is_not_for_it_to_say(talk: Make) -> None:
-    fields = {"name": "goal", "fp": "x", "level": 3}
+    fields = {"name": "goal", "fp": "x", "version": "2", "level": 3}
     run = talk(Source("rules", Told("A", fields=fields)), Source("goal", "G", 100))
     assert await run.told() == ["G", "A"] and await run.told() == []
     record = run.context.record(next(iter(run.context.newest_of("injection"))).id)
@@ -363,6 +363,14 @@ async def test_where_the_window_is_tight_what_matters_least_is_left_out_until_th
     some = await run.say(room=20)
     assert [put.name for put in some.told] == ["high", "low"] and [left.name for left in some.left] == ["big"]
     assert [put.name for put in (await run.say(room=100_000)).told] == ["big"]
+
+
+async def test_what_does_not_hold_any_more_is_taken_back_also_where_there_is_no_room(talk: Make) -> None:
+    source = Source("memory", Told("A", "no memory"), 10)
+    run = talk(source)
+    await run.say()
+    source.tells = Told("", "no memory")
+    assert [put.text for put in (await run.say(room=0)).told] == ["no memory"]
 
 
 async def test_what_is_told_takes_room_from_what_comes_behind_it(talk: Make) -> None:

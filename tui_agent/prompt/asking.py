@@ -21,6 +21,9 @@ T = TypeVar("T")
 LIMIT_SECONDS = 2.0
 """A source that takes longer is skipped."""
 
+_SLICES = 10
+"""Parts in which an answer is waited for: a machine that stands still for a while uses up one of them, not all."""
+
 _LONGEST = 64 * 1024
 """Characters of one injection; what tells more is skipped."""
 
@@ -101,10 +104,13 @@ async def ended(running: Future[Any], limit: float) -> bool:
     """Wait until some work has ended, or so many seconds; True if it has."""
     answer = asyncio.wrap_future(running)
     try:
-        done, _ = await asyncio.wait([answer], timeout=limit)
+        for _ in range(_SLICES):
+            if answer.done():
+                break
+            await asyncio.wait([answer], timeout=limit / _SLICES)
+        return answer.done()
     finally:
         answer.cancel()  # of the thread nothing more is heard here
-    return bool(done)
 
 
 def tellings(answer: Any) -> Sequence[Told]:

@@ -83,6 +83,11 @@ class _Offer(Struct, frozen=True):
     own: bool = False
     """It takes back what the source itself had told, which no other can tell for it."""
 
+    @property
+    def may_go(self) -> bool:
+        """True if it may be left out where the window is tight."""
+        return self.priority < ALWAYS and not self.own
+
 
 class Injections:
     """The sources of one session, and what becomes of what they tell. `limit` is what each may take, in seconds.
@@ -166,7 +171,7 @@ class Injections:
             tokens = round(estimator.weigh(text_block(offer.told.text)) * factor)
             if twin:
                 left.append(Left(offer.name, f"{twin} tells it already", tokens, twin))
-            elif room is not None and offer.priority < ALWAYS and tokens > room:
+            elif room is not None and offer.may_go and tokens > room:
                 left.append(
                     Left(offer.name, f"no room: about {tokens:,} tokens, {max(0, room):,} are free", tokens)
                 )
@@ -177,13 +182,14 @@ class Injections:
 
     async def _append(self, offer: _Offer, tokens: int) -> Put:
         told, short = offer.told, offer.told.short or offer.name
-        source: dict[str, Any] = {"name": offer.name, "fp": fingerprint(told.text, told.version)}
+        source = {key: value for key, value in told.fields.items() if key != "version"}
+        source |= {"name": offer.name, "fp": fingerprint(told.text, told.version)}
         if told.version:
             source["version"] = told.version
         (record,) = await self._context.append_message(
             {"role": "user", "content": [text_block(told.text)]},
             origin="injection",
-            sources=[{**told.fields, **source}],
+            sources=[source],
             meta={"told": short},
         )
         return Put(offer.name, record.id, told.text, short, tokens)
