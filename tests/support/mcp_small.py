@@ -1,8 +1,9 @@
 """An MCP server without any package, which starts at once and can misbehave: `python mcp_small.py [WORDS ...]`.
 
-Its tools: `echo` {text}, `env` {name}, `args`, `image`, `fail`, `exit` {code}, `hang`, `steps` (tells its progress),
-`garbage` (a line that is no JSON), `chatter` (prints a plain line, then answers), `flood` {bytes}, `grow` (one more
-tool from now on, told), `child` (leaves a process behind, gives its pid), `cancelled` (the calls that were cancelled).
+Its tools: `echo` {text}, `env` {name}, `args`, `image`, `mixed` (what is neither), `structured` (data alone), `fail`,
+`exit` {code}, `hang`, `steps` (tells its progress), `garbage` (a line that is no JSON), `chatter` (prints a plain line,
+then answers), `flood` {bytes}, `grow` (one more tool from now on, told), `child` (leaves a process behind, gives its
+pid), `cancelled` (the calls that were cancelled).
 
 With the word `mute` it never answers at all; with `stubborn` it ends neither with its input nor for a signal that asks
 it to; with `strict` it ends where it is asked something before it was greeted.
@@ -21,7 +22,20 @@ import zlib
 from typing import Any
 
 _TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
-_PLAIN = ("steps", "args", "image", "fail", "hang", "garbage", "chatter", "grow", "child", "cancelled")
+_PLAIN = (
+    "steps",
+    "mixed",
+    "structured",
+    "args",
+    "image",
+    "fail",
+    "hang",
+    "garbage",
+    "chatter",
+    "grow",
+    "child",
+    "cancelled",
+)
 TOOLS: dict[str, dict[str, Any]] = {
     "echo": {**_TEXT, "required": ["text"]},
     "env": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
@@ -75,6 +89,17 @@ def call(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str
         case "image":
             picture = {"type": "image", "data": png(), "mimeType": "image/png"}
             return {"content": [{"type": "text", "text": "a dot:"}, picture]}
+        case "mixed":
+            file = {"uri": "file:///a.txt", "mimeType": "text/plain", "text": "line"}
+            blob = {"uri": "file:///a.bin", "mimeType": "application/zip", "blob": "AAAA"}
+            link = {"type": "resource_link", "uri": "file:///b.txt", "name": "b", "description": "more"}
+            sound = {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}
+            return {
+                "content": [{"type": "resource", "resource": one} for one in (file, blob)] + [link, sound],
+                "structuredContent": {"not": "told twice"},
+            }
+        case "structured":
+            return {"content": [], "structuredContent": {"rows": [1, 2]}}
         case "fail":
             return {**text("it went wrong over there"), "isError": True}
         case "exit":

@@ -86,6 +86,18 @@ async def test_a_call_gives_text_pictures_and_failures_of_its_own(workspace: Pat
         assert (failed.content, failed.error) == ("it went wrong over there", True)
 
 
+async def test_what_is_no_text_is_named_and_data_is_told_where_there_are_no_words(workspace: Path) -> None:
+    async with used(workspace) as run:
+        assert str((await run.call("mixed")).content).splitlines() == [
+            "file:///a.txt",
+            "line",
+            "[file:///a.bin: application/zip, 3 bytes, not shown]",
+            "[resource file:///b.txt (b): more]",
+            "[audio, not shown]",
+        ]
+        assert json.loads(str((await run.call("structured")).content)) == {"rows": [1, 2]}
+
+
 async def test_the_progress_of_a_call_is_told(workspace: Path) -> None:
     told: list[str] = []
     async with used(workspace) as run:
