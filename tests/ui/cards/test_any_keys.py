@@ -28,9 +28,13 @@ from tui_agent.events import Answer
 from tui_agent.ui.cards.arming import ARMING, letter_of
 from tui_agent.ui.cards.card import Card
 
-_ASCII = "yynwtesxku5"
+_ASCII = "yynwtesxku5aar"
 _ODD = "ｙé"
-_MEANT = {"once": "y", "no": "nt", "session": "y", "always": "y"}
+_MEANT = {
+    "approval": {"once": "y", "no": "nt", "session": "y", "always": "y"},
+    "plan": {"once": "a", "no": "rn"},
+}
+"""By the kind of a card: the letters that may have given an answer."""
 _COMES, _GOES, _NEXT = "a card comes", "the card goes", "f7"
 _NAMED = ("enter", "escape", "tab", "up", "down", "space")
 
@@ -39,8 +43,11 @@ STEPS = st.one_of(
     st.tuples(st.just("type"), st.sampled_from(_ASCII), st.sampled_from((0.05, 0.31))),
     st.tuples(st.just("press"), st.sampled_from(_NAMED), st.sampled_from((0.05, 0.31, 0.7))),
     st.tuples(st.just("ask"), st.sampled_from(("pnpm test", "a\n" * 30)), st.sampled_from((0.0, 0.3, 0.6))),
+    st.tuples(st.just("plan"), st.sampled_from(("# a", "# a\n" * 30)), st.sampled_from((0.0, 0.3, 0.6))),
     st.tuples(
-        st.just("click"), st.sampled_from(("[y] ", "[n] ", "[w] ", "$ ")), st.sampled_from((0.05, 0.6))
+        st.just("click"),
+        st.sampled_from(("[y] ", "[n] ", "[w] ", "$ ", "[a] ", "[r] ")),
+        st.sampled_from((0.05, 0.6)),
     ),
     st.tuples(st.just("paste"), st.just("pasted"), st.just(0.2)),
     st.tuples(st.just("withdraw"), st.just(""), st.just(0.2)),
@@ -84,6 +91,8 @@ class Book:
     since: float = 0.0
     pressed: dict[str, str] = field(default_factory=dict)
     """Question -> the letters, keys and clicks that counted on its card."""
+    plans: set[str] = field(default_factory=set)
+    """The questions that ask about a plan."""
     seen: int = 0
     swallowed: list[str] = field(default_factory=list)
     """What cards said that they had not taken."""
@@ -100,7 +109,7 @@ class Book:
 
     def _check(self, question: str, answer: Answer) -> None:
         counted = self.pressed.get(question, "")
-        meant = _MEANT[answer.verdict]
+        meant = _MEANT["plan" if question in self.plans else "approval"][answer.verdict]
         assert any(sign in counted for sign in (*meant, "\n")), f"{answer} of {question} after {counted!r}"
 
     def count(self, sign: str) -> None:
@@ -181,6 +190,12 @@ async def _step(book: Book, what: str, argument: Any) -> None:
             assert book.texts().count(argument) > before, "what was pasted is lost"
         case "ask":
             made.session.ask(body=argument.strip())
+            await made.settle()
+        case "plan":
+            plan = made.session.ask(
+                kind="plan", tool="", call="", body="", rule="ask", editable=argument.strip()
+            )
+            book.plans.add(plan.id)
             await made.settle()
         case "withdraw" if card is not None:
             words = card.words
