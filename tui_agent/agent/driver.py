@@ -41,6 +41,7 @@ STOPPED = "you stopped it"
 REWRITTEN = "the history was changed"
 _ENDED = {
     "denied": "you refused a call",
+    "planned": "a plan waits for a person",
     "refusal": "the model refused to answer",
     "model_context_window_exceeded": "the answer filled the model's window",
 }
@@ -151,8 +152,10 @@ class Driver:
             sources=[briefing.origin(state, text)],
             meta={"turn": state.spent.turns},
         )
-        self._since, self._tokens = self.clock(), 0
-        await self._note(turns=1)
+        kept = self._goal.now
+        if kept is not None and kept.set_at == state.set_at:  # else it was dropped just now
+            self._since, self._tokens = self.clock(), 0
+            await self._note(turns=1)
         return text
 
     async def may_ask(self) -> bool:
@@ -255,8 +258,8 @@ class Driver:
     async def _note(self, turns: int = 0) -> None:
         if self._since is None:
             return
-        before, self._since = self._since, self.clock()
-        seconds, tokens, self._tokens = self._since - before, self._tokens, 0
+        at, tokens = self.clock(), self._tokens
+        seconds = at - self._since
 
         def more(spent: Spent) -> Spent:
             seconds_now = round(spent.seconds + seconds, 3)
@@ -265,6 +268,8 @@ class Driver:
             )
 
         await self._goal.change(spent=more)
+        if self._since is not None:  # else another goal was set meanwhile
+            self._since, self._tokens = at, self._tokens - tokens
 
     def _unnoted(self) -> int:
         """Tokens of requests that no note counts, if the newest turn is the goal's.
