@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import get_character_cell_size
 from rich.segment import Segment
@@ -111,10 +111,12 @@ class Exact(QuietScroll, can_focus=True):
 
     DEFAULT_CSS = """
     Exact { height: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
-    Exact .exact--hit { background: $warning; color: $text; text-style: bold; }
-    Exact .exact--current { background: $accent; color: $text; text-style: bold reverse; }
+    Exact .exact--hit { background: $warning-muted; color: $text-warning; text-style: underline; }
+    Exact .exact--current { background: $background; color: $text-warning; text-style: bold reverse; }
+    Exact:ansi .exact--hit { background: ansi_default; }
+    Exact:ansi .exact--current { background: ansi_default; }
     """
-    COMPONENT_CLASSES = {"exact--hit", "exact--current"}  # noqa: RUF012
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"exact--hit", "exact--current"}
     ALLOW_SELECT = False
 
     class Looked(Message):

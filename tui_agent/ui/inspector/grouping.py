@@ -34,7 +34,7 @@ def group_of(item: Item) -> str:
     if item.section == "tools":
         return f"server {item.source}" if item.source else "built in"
     if item.section != "messages":
-        return f"{item.name} {item.source}".rstrip()
+        return item.name if item.source in ("", item.name) else f"{item.name} {item.source}"
     if item.kind == "result":
         return f"{item.name} results"
     if item.kind == "injection" and item.source:

@@ -93,13 +93,14 @@ class RequestTab(Requested):
 
     def action_json(self) -> None:
         """Show the whole request as JSON, or close it again."""
-        if self._tree is not None:
-            was, self._whole = self._whole and self.detail_open, True
-            if was or not self.detail_open:
-                super().chosen(max(0, self.rows.cursor))
-            else:
-                self.open(self.rows.cursor)
-            self._whole = not was
+        if not isinstance(self._view, Tree):
+            return
+        was, self._whole = self._whole and self.detail_open, True
+        if was or not self.detail_open:
+            super().chosen(max(0, self.rows.cursor))
+        else:
+            self.open(self.rows.cursor)
+        self._whole = not was
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """`y` is a letter as any other while no text is open."""
@@ -202,10 +203,10 @@ class RequestTab(Requested):
 
     def action_count(self) -> None:
         """Have the endpoint count the request."""
-        if self._tree is not None:
+        if isinstance(self._view, Tree):
             self._counted = (self._place, "the endpoint counts ...")
             self._tell()
-            self._count(self._tree)
+            self._count(self._view)
 
     @work(group="count", exclusive=True, exit_on_error=False)
     async def _count(self, tree: Tree) -> None:

@@ -242,7 +242,8 @@ class Tree:
         return said[:1] if self._narrow else said
 
     def _share(self, tokens: Tokens, *, kept: bool) -> str:
-        return f"{100 * tokens.count / self.total.count:.0f}" if kept and self.total.count > 0 else ""
+        share = round(100 * tokens.count / self.total.count) if self.total.count > 0 else 0
+        return f"{share}" if kept and tokens.count > 0 else ""
 
     def _pad(self, depth: int) -> str:
         return " " * depth * (1 if self._narrow else 2)
@@ -269,6 +270,8 @@ class Tree:
             " ".join(str(part.get("description", "")) for part in parts) if is_tool else content_words(parts)
         )
         name = item.name if is_tool else group if alone else ""
+        if item.kind == "repair" and not item.record and self.built.sent is None:
+            name = "your next words come here"
         gap = "  " if name and said else ""
         said = literal.one_line(said, FIRST_WORDS)
         return Content.assemble(

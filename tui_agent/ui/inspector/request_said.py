@@ -57,7 +57,7 @@ def figures(built: Built, counted: str) -> list[Content]:
     if sent is None:
         total = words.number(manifest.total.count, manifest.total.mark)
         of = f" of {manifest.window:,}" if manifest.window else ""
-        said = f"{total}{of}, {manifest.reserve:,} kept for the answer"
+        said = f"{total}{of}, {manifest.reserve:,} for the answer"
     else:
         foreseen = "" if sent.predicted is None else f" ({sent.predicted:,} foreseen)"
         said = (
