@@ -134,6 +134,7 @@ async def test_ten_turns_through_compactions_a_busy_endpoint_an_interrupt_and_a_
             return made
 
         def count(run: Run) -> None:
+            assert not [notice.text for notice in run.all(Notice) if notice.source == "cache"]
             told.extend(run.all(UsageReported))
             told.extend(run.all(CompactionCompleted))
 
