@@ -32,9 +32,12 @@ def told(found: Broken, context: Context) -> str:
 
 
 async def taken_in(context: Context, model: str) -> list[str]:
-    """What is mended of a log that came from elsewhere, in words; nothing if it is sound."""
+    """What is mended of a log that came from elsewhere, in words; nothing if it is sound.
+
+    Where it is not known yet which model is asked (""), nothing is said of what only its own model can read.
+    """
     _, changes = await asyncio.to_thread(lint, context.history, model=model)
-    found = mended(changes, context)
+    found = [entry for entry in mended(changes, context) if model or entry.rule.name != "other_model"]
     if not found:
         return []
     rules = "a rule" if len(found) == 1 else f"{len(found)} rules"

@@ -12,7 +12,7 @@ from tui_agent.messages.blocks import Block, result_text
 if TYPE_CHECKING:
     from tui_agent.context import Context, Record
     from tui_agent.messages.blocks import Message
-    from tui_agent.messages.request import Request
+    from tui_agent.messages.lint import Change
 
 _CHARACTERS = 300
 """Of a text so much is looked at: a line of a table shows less."""
@@ -133,11 +133,11 @@ def items_of(context: Context) -> list[dict[str, Any]]:
     return items + [_item(context, context.record(m.id), words_of(m.content)) for m in context.history]
 
 
-def repairs_of(request: Request, context: Context) -> list[str]:
-    """What had to be mended to make the request valid, in words: by rule, with the numbers of the records."""
+def repairs_of(changes: Iterable[Change], context: Context) -> list[str]:
+    """What had to be mended to make a request valid, in words: by rule, with the numbers of the records."""
     from tui_agent.agent.checking import mended, told  # of the engine, which not every report needs
 
-    return [told(found, context) for found in mended(request.changes, context)]
+    return [told(found, context) for found in mended(changes, context)]
 
 
 def _item(context: Context, record: Record, words: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tui_agent.agent.requests import Built, NotBuilt, Requests
 from tui_agent.cli.describe import repairs_of, words_of
 from tui_agent.cli.failures import Failed, Usage
 from tui_agent.cli.report import Column, complain, facts, say, say_json, table, tokens, when
+from tui_agent.literal import one_line
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings.load import load
 from tui_agent.ui.inspector.grouping import LEFT_OUT, groups_of, in_order, percent
@@ -85,7 +86,7 @@ def _one(options: argparse.Namespace, built: Built, context: Context) -> int:
             say(_manifest_text(built))
         return 0
     if built.sent is None:
-        for text in repairs_of(built.request, context):
+        for text in repairs_of(built.request.changes, context):
             complain(text)
     say_json(built.request.body())
     return 0
@@ -195,9 +196,10 @@ def _which(built: Built) -> str:
         return f"the next request, {built.request.model}: {total}{of} tokens, {manifest.reserve:,} kept for the answer"
     turn = "" if sent.turn is None else f", turn {sent.turn}"
     foreseen = "" if sent.predicted is None else f" ({sent.predicted:,} foreseen)"
+    parted = f"\nit does not extend the one before: {one_line(sent.parted)}" if sent.parted else ""
     return (
         f"request {sent.n}{turn}, {when(sent.at)}, {built.request.model}: {sent.cache_read:,} tokens read from the "
-        f"cache{foreseen}, {sent.cache_write:,} written, {sent.input:,} plain; {sent.output:,} answered"
+        f"cache{foreseen}, {sent.cache_write:,} written, {sent.input:,} plain; {sent.output:,} answered{parted}"
     )
 
 

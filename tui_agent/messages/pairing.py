@@ -108,7 +108,8 @@ def answered(work: Work, draft: Draft, calls: list[tuple[Item, object]]) -> Draf
 def _say_moved(work: Work, draft: Draft, results: list[Item]) -> None:
     """Say it if something stands before results in their message; the order among results is no fault."""
     first = next((i for i, item in enumerate(draft.items) if item.block["type"] != "tool_result"), None)
-    if first is not None and any(item is result for item in draft.items[first:] for result in results):
+    answers = set(map(id, results))
+    if first is not None and any(id(item) in answers for item in draft.items[first:]):
         work.say(
             "results_first", draft.items[first].record, "what stood before a tool result was put behind it"
         )
