@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from tui_agent.agent.answers import Answers, Stored
 from tui_agent.agent.building import assemble, limits_of, total_of
 from tui_agent.agent.failing import failure
 from tui_agent.agent.past import recall
-from tui_agent.agent.proposing import Visible
 from tui_agent.agent.ways import ways_out
 from tui_agent.events import (
     Emit,
     Notice,
-    ReplyDropped,
-    ReplyEnded,
     RequestFailed,
     ThinkingDelta,
     ToolUseDelta,
@@ -27,14 +24,11 @@ from tui_agent.events import (
 )
 from tui_agent.llm.provider import ContextOverflow, ProviderError, Reply, Text, Thinking, ToolUse
 from tui_agent.llm.retry import ATTEMPTS, Retrying
-from tui_agent.memory.markers import clean
-from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.lint import repairs
 from tui_agent.prompt import cache
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, DoesNotFit
 from tui_agent.prompt.cache import PrefixWatch
 from tui_agent.prompt.manifest import Manifest, Total
-from tui_agent.tools.tool import Call
 
 if TYPE_CHECKING:
     from tui_agent.agent.proposing import Proposing
@@ -44,13 +38,6 @@ if TYPE_CHECKING:
     from tui_agent.prompt.assembler import Limits
     from tui_agent.prompt.cache import Prediction
     from tui_agent.prompt.manifest import Item
-
-_CUT_BY_LIMIT = (
-    "not run: the answer reached its output limit while writing this call, so its arguments are cut off. "
-    "Write less at once, in several calls."
-)
-_INTERRUPTED = "(The answer above was cut off: the person interrupted it.)"
-_BROKE_OFF = "(The answer above was cut off: the connection to the model failed.)"
 
 
 class ReplyFailed(Exception):
@@ -72,14 +59,6 @@ class Overflowed(Exception):
         self.window = window
 
 
-class Stored(Struct, frozen=True):
-    """A reply that is on disk: why the model stopped, and the calls that want a result."""
-
-    stop_reason: str
-    calls: Sequence[Call]
-    text: str
-
-
 class Replies:
     """Asks the model, once per `next()`. `level` is how much it may think, as settings say; `proposing` takes what
     answers want remembered.
@@ -96,8 +75,7 @@ class Replies:
     ) -> None:
         self._context = context
         self._emit = emit
-        self._proposing = proposing
-        self._answer = Visible(emit)
+        self._answers = Answers(context, emit, proposing, lambda: self._provider.model)
         self.watch = PrefixWatch()
         self.lacking = 0
         """The estimated tokens of the prompt and tools that a new log will get before its first turn."""
@@ -111,7 +89,7 @@ class Replies:
         """Ask this model from now on; called between turns."""
         self._provider = provider
         self._level = level
-        self._asking = Retrying(provider, self._emit, attempts=ATTEMPTS, on_failure=self._superseded)
+        self._asking = Retrying(provider, self._emit, attempts=ATTEMPTS, on_failure=self._answers.superseded)
         self._context.model = provider.model
 
     @property
@@ -183,7 +161,7 @@ class Replies:
             raise Overflowed(str(error), ways=error.ways) from error
         if broken := self.watch.sent(request, cache.clock(), predicted):
             self._emit(Notice(f"the provider's cache does not serve this request: {broken}", "info", "cache"))
-        self._answer.begin()
+        self._answers.begin()
         try:
             reply = await self._stream(request)
         except ContextOverflow as error:
@@ -192,18 +170,12 @@ class Replies:
                 ways = await asyncio.to_thread(self._ways_out, error.tokens, error.window)
             raise Overflowed(str(error), ways=ways, tokens=error.tokens, window=error.window) from error
         except ProviderError as error:
-            self._answer.end_block()
-            await self._keep(error.partial, _BROKE_OFF)
-            self._note_dropped(error)
-            self._proposing.ignored(self._answer.found, "the answer was cut off")
+            await self._answers.broke_off(error)
             failed = failure(error, request, self._context)
             self._emit(failed)
             raise ReplyFailed(failed.message) from error
         except asyncio.CancelledError:
-            self._answer.end_block()
-            text = "".join(self._answer.raw)
-            await self._keep([text_block(text)] if text.strip() else [], _INTERRUPTED)
-            self._proposing.ignored(self._answer.found, "the answer was interrupted")
+            await self._answers.interrupted()
             raise
         return await self._store(reply, request, through)
 
@@ -252,9 +224,9 @@ class Replies:
                 began = True
                 self.watch.begun(cache.clock())
             if isinstance(delta, Text):
-                self._answer.feed(delta.text, delta.block)
+                self._answers.feed(delta)
                 continue
-            self._answer.end_block()
+            self._answers.end_block()
             if isinstance(delta, Thinking):
                 self._emit(ThinkingDelta(delta.text, delta.block))
             elif isinstance(delta, ToolUse):
@@ -263,55 +235,12 @@ class Replies:
                 return delta
         raise ProviderError("the stream ended without a reply", kind="cut")
 
-    async def _superseded(self, error: ProviderError) -> None:
-        """A step is about to be asked again: what had arrived stays on disk, out of the projection."""
-        self._answer.begin()
-        self._note_dropped(error)
-        if not error.partial:
-            return
-        record = await self._append_answer(error.partial, partial=True)
-        await self._context.elide([{"record": record, "as": None}], by="auto", reason="retry")
-
-    async def _keep(self, partial: Sequence[Block], note: str) -> None:
-        """Keep a half answer, and tell the model on its next turn that it is one."""
-        if not partial:
-            self._emit(ReplyDropped("nothing of the answer had arrived"))
-            return
-        record = await self._append_answer(partial, partial=True)
-        await self._context.append_message({"role": "user", "content": [text_block(note)]}, origin="repair")
-        self._emit(ReplyEnded(record, "cut", "", partial=True))
-
-    def _note_dropped(self, error: ProviderError) -> None:
-        for what in error.dropped:
-            self._emit(Notice(f"not kept of the half answer: {what}", "info", "model"))
-
-    async def _append_answer(self, content: Sequence[Block], *, partial: bool = False, **fields: Any) -> str:
-        if partial:
-            fields["partial"] = True
-        message = {"role": "assistant", "content": list(content)}
-        (record,) = await self._context.append_message(message, model=self._provider.model, **fields)
-        return record.id
-
     async def _store(self, reply: Reply, request: Request, through: str) -> Stored:
-        produced = ""
-        if reply.content:
-            fields: dict[str, Any] = {"stop_reason": reply.stop_reason}
-            if reply.malformed:
-                fields["meta"] = {"malformed": reply.malformed}
-            produced = await self._append_answer(reply.content, **fields)
+        produced = await self._answers.append(reply)
         await self._account(reply, request, through, produced)
-        refused = reply.stop_reason == "refusal"
-        if refused:
-            await self._refused(produced)
-        text = "\n".join(clean(str(b.get("text", ""))) for b in reply.content if b.get("type") == "text")
-        self._emit(ReplyEnded(produced, reply.stop_reason, text))
-        if refused:
-            self._proposing.ignored(self._answer.found, "the model refused to answer")
-        elif produced:
-            await self._proposing.take(produced)
+        stored = await self._answers.end(reply, produced)
         self.weigh()
-        # What is left out of the history is not acted on either.
-        return Stored(reply.stop_reason, [] if refused else _calls(reply), text)
+        return stored
 
     async def _account(self, reply: Reply, request: Request, through: str, produced: str) -> None:
         usage, predicted, at = reply.usage, *self.watch.answered(reply.usage)
@@ -344,38 +273,3 @@ class Replies:
             self.watch.parted,
         )
         self._emit(told)
-
-    async def _refused(self, produced: str) -> None:
-        if produced:
-            await self._context.elide([{"record": produced, "as": None}], by="auto", reason="drop")
-        self._emit(
-            Notice(
-                "the model refused to answer; its refusal is left out of what is sent next. Go back before the "
-                "request (/revert) or put it differently",
-                "warning",
-                "model",
-            )
-        )
-
-
-def _calls(reply: Reply) -> list[Call]:
-    uses: list[Mapping[str, Any]] = [block for block in reply.content if block.get("type") == "tool_use"]
-    calls = []
-    for index, block in enumerate(uses):
-        # An output limit cuts the last call only: the API writes them one after another.
-        cut = _CUT_BY_LIMIT if reply.stop_reason == "max_tokens" and index == len(uses) - 1 else ""
-        identity = str(block.get("id", ""))
-        arguments = block.get("input")
-        malformed = reply.malformed.get(identity)
-        if malformed is None and not isinstance(arguments, dict):
-            malformed = repr(arguments)
-        calls.append(
-            Call(
-                identity,
-                str(block.get("name", "")),
-                arguments if isinstance(arguments, dict) else {},
-                malformed,
-                cut,
-            )
-        )
-    return calls

@@ -22,8 +22,9 @@ from tui_agent.events import (
 from tui_agent.messages.blocks import text_block
 
 if TYPE_CHECKING:
+    from tui_agent.agent.answers import Stored
     from tui_agent.agent.calls import Calls
-    from tui_agent.agent.replies import Replies, Stored
+    from tui_agent.agent.replies import Replies
     from tui_agent.context import Context
     from tui_agent.events import Reminded
     from tui_agent.messages.blocks import Block
