@@ -244,7 +244,9 @@ async def test_a_very_large_request_is_built_only_if_that_is_asked_for(tmp_path:
         assert 2 not in made.session.requests.built
         await made.press("o")
         await made.until(lambda: "request 2" in made.text)
-        await made.press("n", "n", "d")
+        await made.press("n", "n")
+        await made.until(lambda: "the next request" in made.text and "what is sent" in made.text)
+        await made.press("d")
         await made.until(lambda: "not compared: one of them holds 37,000,834 tokens" in made.text)
         await made.press("o", "enter")
         await made.until(lambda: "request 3" in made.text and "what is sent" in made.text)
@@ -282,7 +284,7 @@ async def test_what_differs_from_the_one_before_and_from_a_marked_one(tmp_path: 
         await made.press("o", "o", "m")
         await made.until(lambda: "*marked" in made.text)
         await made.press("n", "n")
-        await made.until(lambda: "the next request" in made.text)
+        await made.until(lambda: "the next request" in made.text and "what is sent" in made.text)
         await made.press("d")
         await made.until(lambda: "what differs: request 1 -> the next request" in made.text)
 
