@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui_agent.llm.demo import goals, phrases, plans, recall, recap, talk
+from tui_agent.llm.demo import goals, phrases, plans, recall, recap, served, talk
 from tui_agent.llm.demo.tasks import Call, Done, Fault, Task
 from tui_agent.llm.demo.words import code
 from tui_agent.messages.blocks import result_text
@@ -52,7 +52,8 @@ def plan(
     turn = _turn(messages)
     if recall.wanted(turn.words):
         return Answer(text=recall.answer(system, messages))
-    tasks = phrases.tasks(turn.words, turn.before)
+    use = served.wanted(turn.words, tools)
+    tasks = phrases.tasks(turn.words, turn.before) if use is None else [use]
     if not tasks:
         return Answer(text=talk.unknown(turn.words))
     if plans.needed(tasks) and plans.is_on(messages):
