@@ -38,6 +38,7 @@ WROTE: dict[str, Any] = {"tool": "write_file", "read": [], "changed": ["a.py"]}
             words(origin="injection", sources=[{"name": "git", "fp": "1"}, {"name": "plan"}]),
             {"priority": 100},
         ),
+        (words(origin="injection", sources=[{"name": "mode", "fp": "1"}]), {"priority": 100}),
         (words(origin="injection", sources=[{"name": "git", "fp": "1"}]), {}),
         (words(origin="injection", sources="damaged"), {}),
         (words(origin="repair"), {}),

@@ -22,8 +22,8 @@ CRITICAL = 100
 TRIVIAL = 0
 """What has this priority expires."""
 
-GUIDING = frozenset({"goal", "plan"})
-"""Sources of injections that tell the model what it is after."""
+GUIDING = frozenset({"goal", "plan", "mode"})
+"""Sources of injections that tell the model what it is after, and whether it may begin."""
 _CONFIRMATION_CHARACTERS = 500
 """A longer result of a write says more than that it succeeded."""
 
