@@ -16,6 +16,7 @@ from tui_agent.agent.requests import Built, NotBuilt, Requests
 from tui_agent.cli.describe import repairs_of, words_of
 from tui_agent.cli.failures import Failed, Usage
 from tui_agent.cli.report import Column, complain, facts, say, say_json, table, tokens, when
+from tui_agent.cli.ways import with_ways
 from tui_agent.literal import one_line
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings.load import load
@@ -61,7 +62,9 @@ async def request(options: argparse.Namespace, context: Context, workspace: Path
             places = [await _place(requests, name) for name in options.diff]
             return _difference(options, await requests.diff(*places))
         return _one(options, await requests.build(await _place(requests, options.number or NEXT)), context)
-    except (NotBuilt, OpenError) as error:
+    except NotBuilt as error:
+        raise Failed(with_ways(str(error), error.ways)) from error
+    except OpenError as error:
         raise Failed(str(error)) from error
 
 

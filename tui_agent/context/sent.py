@@ -34,7 +34,8 @@ class Sent(msgspec.Struct, frozen=True):
 
     `n` counts from 1, in the order in which they were sent. `turn` is the checkpoint of its turn, None without one.
     `input` is what was neither read from the provider's cache nor written to it; `predicted` what was expected to be
-    read. The record that tells of it lies at `offset` in `file`: a backup, or `LOG`.
+    read; `parted` why it does not extend the one before, "" if it does. The record that tells of it lies at `offset` in
+    `file`: a backup, or `LOG`.
     """
 
     n: int
@@ -48,6 +49,7 @@ class Sent(msgspec.Struct, frozen=True):
     predicted: int | None
     file: str
     offset: int
+    parted: str = ""
 
     @property
     def total_input(self) -> int:
@@ -132,6 +134,7 @@ class SentRequests:
             predicted=body["predicted"] if type(body.get("predicted")) is int else None,
             file=file,
             offset=offset,
+            parted=str(body.get("parted") or ""),
         )
 
     def _line(self, place: int) -> tuple[str, int, bytes]:

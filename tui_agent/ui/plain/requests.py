@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui_agent import literal
 from tui_agent.commands import CommandError
 from tui_agent.messages.tokens import Tokens
 from tui_agent.ui import words
@@ -92,9 +93,10 @@ def _made_of(built: Built) -> list[str]:
 
 def _figures(sent: Sent) -> str:
     foreseen = "" if sent.predicted is None else f", {sent.predicted:,} were foreseen"
+    parted = f"; it does not extend the one before: {literal.one_line(sent.parted)}" if sent.parted else ""
     return (
         f"{sent.cache_read:,} tokens read from the cache, {percent(sent.cache_read, sent.total_input)}{foreseen}; "
-        f"{sent.cache_write:,} written to it, {sent.input:,} plain, {sent.output:,} answered"
+        f"{sent.cache_write:,} written to it, {sent.input:,} plain, {sent.output:,} answered{parted}"
     )
 
 
