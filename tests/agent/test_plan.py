@@ -312,6 +312,8 @@ async def test_commands_say_what_there_is_and_what_is_wrong(shop: Path, server: 
         ]
         assert [event.value for event in run.all(StateChanged)] == ["auto-edit", "plan", "ask"]
         assert (await perform("mode", "auto", "edit")).data["mode"] == "auto-edit"
+        said = await perform("permissions")
+        assert said.text.startswith("mode auto-edit: files of the workspace are written without asking")
         with pytest.raises(CommandError, match="there are ask, auto-edit, plan"):
             await perform("mode", "yolo")
         assert "no accepted plan" in (await perform("plan")).text

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 STATE_KEY = "mode"
 MODES: tuple[Mode, ...] = get_args(Mode)
 """In the order in which a key goes through them."""
+MEANS: dict[Mode, str] = {
+    "ask": "you are asked before anything is written or run",
+    "auto-edit": "files of the workspace are written without asking; commands still ask",
+    "plan": "nothing is written, commands run only if they just read; the model presents a plan",
+}
 
 _IN_PLAN = reminder(
     "Plan mode is on. Look, think and ask, but change nothing: tools that write are refused, commands too unless they "

@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_agent.commands import Command, CommandError, Commands, Outcome
-from tui_agent.planning.mode import MODES
+from tui_agent.planning.mode import MEANS, MODES
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
     from tui_agent.tools.permission import Mode
 
-_MEANS: dict[Mode, str] = {
-    "ask": "you are asked before anything is written or run",
-    "auto-edit": "files of the workspace are written without asking; commands still ask",
-    "plan": "nothing is written, commands run only if they just read; the model presents a plan",
-}
 _CLEAR = "clear"
 
 
@@ -41,7 +36,7 @@ async def mode(session: Session, *name: str) -> Outcome:
 
 def _of(mode: Mode, *, later: bool = False) -> Outcome:
     when = " from the next call on" if later else ""
-    return Outcome(f"mode {mode}{when}: {_MEANS[mode]}", {"mode": mode})
+    return Outcome(f"mode {mode}{when}: {MEANS[mode]}", {"mode": mode})
 
 
 async def _enter(session: Session, mode: Mode) -> None:
@@ -58,7 +53,7 @@ async def plan(session: Session, *words: str) -> Outcome:
         return await _cleared(session)
     await _enter(session, "plan")
     await session.submit(" ".join(words))
-    return Outcome(f"mode plan: {_MEANS['plan']}", {"mode": "plan"})
+    return Outcome(f"mode plan: {MEANS['plan']}", {"mode": "plan"})
 
 
 def _shown(session: Session) -> Outcome:

@@ -10,6 +10,7 @@ from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.llm.models import DEMO
 from tui_agent.llm.money import amount, told
 from tui_agent.messages.blocks import Message, result_text
+from tui_agent.planning.mode import MEANS
 from tui_agent.settings.schema import LEVELS
 
 if TYPE_CHECKING:
@@ -233,14 +234,13 @@ async def status(session: Session) -> Outcome:
 
 
 async def permissions(session: Session) -> Outcome:
-    """List the rules that allow tool calls"""
-    rules = session.rules.allowed()
+    """List the rules that allow tool calls, and what the mode makes of them"""
+    rules, mode = session.rules.allowed(), session.plans.mode.now
+    said = "allowed without asking:\n" + "\n".join(f"  {rule} ({scope})" for rule, scope in rules)
     if not rules:
-        return Outcome("no rules: reads inside the workspace are free, everything else asks", {"allow": []})
-    return Outcome(
-        "allowed without asking:\n" + "\n".join(f"  {rule} ({scope})" for rule, scope in rules),
-        {"allow": [{"rule": r, "scope": s} for r, s in rules]},
-    )
+        said = "no rules: reads inside the workspace are free, everything else asks"
+    first = f"mode {mode}: {MEANS[mode]}\n" if mode != "ask" else ""
+    return Outcome(first + said, {"allow": [{"rule": r, "scope": s} for r, s in rules], "mode": mode})
 
 
 async def todo(session: Session) -> Outcome:
