@@ -20,7 +20,7 @@ import msgspec
 
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
-from tui_agent.cli.ways import in_shell
+from tui_agent.cli.ways import with_ways
 from tui_agent.commands import CommandError
 from tui_agent.events import (
     Answer,
@@ -371,4 +371,4 @@ def _told(failure: RequestFailed | LogFailed) -> str:
     if isinstance(failure, LogFailed) or not failure.ways:
         return failure.message
     message = "; ".join(failure.message.splitlines())
-    return f"{message} ({'; or '.join(map(in_shell, failure.ways))})"
+    return with_ways(message, failure.ways)

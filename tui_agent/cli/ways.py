@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _COMMAND = re.compile(r"\((/[a-z]+)(?: (\d+))?\)")
 _SHELL = {
@@ -13,8 +14,13 @@ _SHELL = {
     "/elide": "tui-agent context elide {0}",
     "/model": "--profile P",
     "/record": "tui-agent context show",
-    "/revert": "tui-agent context revert N",
+    "/revert": "tui-agent context revert {0}",
 }
+
+
+def with_ways(message: str, ways: Sequence[str]) -> str:
+    """What failed, with the ways out behind it."""
+    return f"{message} ({'; or '.join(map(in_shell, ways))})" if ways else message
 
 
 def in_shell(way: str) -> str:
@@ -22,6 +28,7 @@ def in_shell(way: str) -> str:
 
     def told(match: re.Match[str]) -> str:
         spelled = _SHELL.get(match[1])
-        return match[0] if spelled is None else f"({spelled.format(match[2] or 'ID')})"
+        unnamed = "N" if match[1] == "/revert" else "ID"
+        return match[0] if spelled is None else f"({spelled.format(match[2] or unnamed)})"
 
     return _COMMAND.sub(told, way)
