@@ -181,6 +181,38 @@ async def test_the_end_while_a_server_starts_leaves_nothing_behind(workspace: Pa
     assert starts() == 0
 
 
+_PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from tui_agent.settings.load import check
+from tui_agent.tools.mcp.config import configured
+from tui_agent.tools.mcp.servers import Servers
+
+async def main():
+    settings = check({"mcp": {"servers": {"small": {"command": sys.executable, "args": [sys.argv[1]]}}}}, "", None)
+    servers = Servers(configured(settings.mcp, Path.cwd(), Path.cwd()), lambda event: None)
+    await servers.begin()
+    await servers.settled()
+    print(len(servers.tools()), flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+async def test_a_kill_of_the_program_ends_its_servers(workspace: Path) -> None:
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _PROGRAM, SMALL, stdout=asyncio.subprocess.PIPE
+    )
+    assert program.stdout is not None
+    assert int(await program.stdout.readline()) == len(mcp_small.TOOLS)
+    (server,) = psutil.Process(program.pid).children()
+    program.kill()
+    await program.wait()
+    await asyncio.to_thread(server.wait, timeout=20)
+
+
 async def test_a_huge_answer_is_refused(workspace: Path) -> None:
     async with used(workspace) as run:
         assert len((await run.call("flood", bytes=1_000_000)).content) == 1_000_000

@@ -154,7 +154,8 @@ class SelectTools:
         parts += [_unknown(name, served) for name in unknown]
         if not parts:
             parts = [f"no tool fits {query!r}" + (f"; there are: {', '.join(served)}" if served else "")]
-        return Output("\n\n".join(parts), f"{len(chosen)} tools", error=not chosen)
+        count = f"{len(chosen)} tool" + ("" if len(chosen) == 1 else "s")
+        return Output("\n\n".join(parts), count, error=not chosen)
 
     def _parse(self, arguments: Mapping[str, Any]) -> tuple[list[str], str]:
         given = Arguments(self.name, arguments, self.schema["properties"])
