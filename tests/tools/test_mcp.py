@@ -206,10 +206,12 @@ async def test_a_kill_of_the_program_ends_its_servers(workspace: Path) -> None:
         sys.executable, "-c", _PROGRAM, SMALL, stdout=asyncio.subprocess.PIPE
     )
     assert program.stdout is not None
-    assert int(await program.stdout.readline()) == len(mcp_small.TOOLS)
-    (server,) = psutil.Process(program.pid).children()
-    program.kill()
-    await program.wait()
+    try:
+        assert int(await program.stdout.readline()) == len(mcp_small.TOOLS)
+        (server,) = psutil.Process(program.pid).children()
+    finally:
+        program.kill()
+        await program.wait()
     await asyncio.to_thread(server.wait, timeout=20)
 
 
