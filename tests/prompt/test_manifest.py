@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.support import sessions
-from tests.support.engine import Run, engine
+from tests.support.engine import Run, engine, scripted_settings
 from tests.support.examples import examples
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
@@ -117,6 +118,49 @@ def test_the_items_of_any_session_tile_its_request_and_sum_up_to_its_weight(seed
 @given(st.integers(0, 10_000), st.integers(1, 400))
 def test_the_items_of_any_longer_session_tile_its_request_too(seed: int, messages: int) -> None:
     asyncio.run(_random_session(seed, messages))
+
+
+# --- what the server gets ------------------------------------------------------------------------------------------
+
+
+def received(body: dict[str, Any]) -> bytes:
+    """A body as the server got it, in canonical form, without cache_control and stream."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items() if key != "cache_control"}
+        return [plain(item) for item in value] if isinstance(value, list) else value
+
+    params = {"model": body["model"], "max_tokens": body["max_tokens"], "thinking": body.get("thinking")}
+    parts = {"messages": body["messages"], "system": body["system"], "tools": body["tools"], "params": params}
+    return json.dumps(plain(parts), ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_a_random_session_that_goes_on_is_sent_as_its_manifest_says(
+    tmp_path: Path, server: ScriptedServer, seed: int
+) -> None:
+    settings = scripted_settings(server, model=sessions.MODEL, thinking=("off", "low")[seed % 2])
+    server.script(Reply.text("begun"), Reply.tools(("glob", {"pattern": "*"})), Reply.text("done"))
+    async with engine(tmp_path, server, settings=settings) as run:
+        await run.say("begin")
+        path = run.context.path
+    with path.open("a") as log:
+        log.writelines(json.dumps(record) + "\n" for record in list(sessions.records(40, seed))[2:])
+    async with engine(tmp_path, server, settings=settings, resume="latest") as run:
+        tile(await run.session.manifest())
+        assert (await run.session.manifest()).total.count == run.all(Weighed)[-1].total
+        await run.say("go on")
+        usages = [
+            record for record in run.context.records if record.role == "_usage" and record.body.get("at")
+        ]
+        for usage, body in zip(usages[-2:], server.requests[-2:], strict=True):
+            request, manifest = request_of(run.context, usage)
+            tile(manifest)
+            assert received(body) == request.encode()
+            assert usage.body["request"] == request.sha256
+        manifest = await run.session.manifest()
+        assert manifest.total.count == run.all(Weighed)[-1].total == run.context.token_count_with_pending
 
 
 # --- a real session ------------------------------------------------------------------------------------------------
