@@ -1,0 +1,47 @@
+"""A text of any length, word for word: how it is broken into rows, and where in it words stand."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tui_agent.ui.exact import Broken
+
+_TEXT = st.text(st.sampled_from("ab \n漢é"), max_size=200)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_TEXT, st.integers(2, 30))
+def test_the_rows_are_the_text_in_order_and_none_is_wider_than_there_is_room(text: str, width: int) -> None:
+    broken = Broken.of(text, width)
+    rows = [broken.row(number) for number in range(len(broken))]
+    assert all(cell_len(row) <= width for _, row in rows)
+    assert all(text.startswith(row, start) for start, row in rows)
+    gaps = zip(rows, [*rows[1:], (len(text) + 1, "")], strict=True)
+    assert all(
+        after - (start + len(row)) == (text[start + len(row) : after] == "\n" or after > len(text))
+        for (start, row), (after, _) in gaps
+    )
+    assert "".join(row for _, row in rows) == text.replace("\n", "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(_TEXT.filter(bool), st.integers(2, 30), st.data())
+def test_a_character_is_found_in_the_row_it_stands_in(text: str, width: int, data: st.DataObject) -> None:
+    broken = Broken.of(text, width)
+    at = data.draw(st.integers(0, len(text) - 1))
+    start, row = broken.row(broken.row_of(at))
+    assert start <= at <= start + len(row)
+
+
+def test_a_line_longer_than_what_is_broken_at_a_time_goes_on_where_it_was() -> None:
+    text = "0123456789" * 1_000
+    broken = Broken.of(text, 7)
+    assert "".join(broken.row(number)[1] for number in range(len(broken))) == text
+    assert len(broken) < len(text) / 7 + 10
+    assert broken.row(broken.row_of(4_321))[0] <= 4_321
+
+
+def test_nothing_is_one_empty_row() -> None:
+    assert [Broken.of("", 10).row(0)] == [(0, "")]
