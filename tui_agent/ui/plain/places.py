@@ -18,7 +18,6 @@ from tui_agent.sessions.folder import SessionError
 from tui_agent.ui import words
 from tui_agent.ui.plain import reading
 from tui_agent.ui.plain.requests import request
-from tui_agent.ui.plain.requests import request
 
 if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block, Message
@@ -196,7 +195,6 @@ COMMANDS: Mapping[str, Command] = {
     "copy": copy, "checkpoints": checkpoints, "backups": backups, "sessions": sessions, "resume": resume,
     "new": new, "find": find, "queue": queue, "settings": settings, "connect": connect, "inspect": inspect,
     "request": request,
-    "request": request,
 }  # fmt: skip
 """By name, without the slash. The session's own commands come besides."""
 
@@ -204,7 +202,6 @@ _ARGUMENT = {
     "find": "TEXT",
     "output": "[LINE]",
     "queue": "[NUMBER]",
-    "request": "[N]",
     "request": "[N]",
     "history": "[N]",
     "sessions": "[all]",
