@@ -33,6 +33,9 @@ sed -n '1,80p' src/main.py
 sed -n 10,20p a.txt
 sed -n '$p;1p' a.txt
 sed -E 's/a+/b/g' a.txt
+awk '{print $1, $NF}' a.txt
+awk -F: 'NR>=2 && NR<=5 {print $2}' a.txt
+awk -F , '/needle/' a.txt
 sort -t, -k2,2n a.txt
 sort -rn a.txt | head
 uniq -c
@@ -103,6 +106,19 @@ make
 npm test
 awk '{print > "a"}' b
 awk 'BEGIN{system("rm a")}'
+awk '{print > $1}' a
+awk '{print $1 > "a"}' b
+awk '{print | "sh"}' b
+awk '{print "rm a" | "sh"}' b
+awk 'NR>1{system("rm a")}' b
+awk -f prog a
+awk -i inplace '{print}' a
+awk -F , -f prog a
+awk -v a=b '{print}' a
+awk '{print $1; system("rm a")}' b
+awk "{print $1}" a
+awk '' a
+awk
 env rm a
 env
 nohup ls

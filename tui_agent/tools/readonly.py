@@ -103,6 +103,12 @@ _SED_SCRIPT = re.compile(
     r"(?:(?:\d+|\$|/[^/\\\n]*/)(?:,(?:\+?\d+|\$|/[^/\\\n]*/))?!?[pdq=]|s/[^/\\\n]*/[^/\\\n]*/[gpI0-9]*)"
 )
 """Commands of sed that print, leave out or replace in what is printed; `w` and `e` write and run."""
+_AWK_NUMBER = r"NR\s*(?:==|[<>]=?)\s*\d+"
+_AWK_SCRIPT = re.compile(
+    rf"(?:{_AWK_NUMBER}(?:\s*(?:&&|\|\|)\s*{_AWK_NUMBER})?|/[^/\\\n]*/)?\s*"
+    r"(?:\{\s*print(?:\s+\$?\w+(?:\s*,\s*\$?\w+)*)?\s*\})?"
+)
+"""What of awk only prints lines and their fields."""
 _SED_FLAGS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended")
 
 _LOOKS = (
@@ -256,6 +262,19 @@ def _checked(options: Options) -> Callable[[Sequence[str]], str]:
     return lambda given: next((why for word in given if (why := options.refusal(word))), "")
 
 
+def _awk(given: Sequence[str]) -> str:
+    rest = list(given)
+    while rest and rest[0].startswith("-F"):
+        del rest[: 2 if rest[0] == "-F" else 1]
+    if not rest or any(word.startswith("-") for word in rest):
+        return "an option that is not known to only read"
+    return (
+        ""
+        if rest[0].strip() and _AWK_SCRIPT.fullmatch(rest[0].strip())
+        else "its script may do more than print"
+    )
+
+
 def _cd(given: Sequence[str]) -> str:
     return "" if len(given) == 1 and not given[0].startswith("-") else "more than one folder to go to"
 
@@ -345,6 +364,7 @@ def _git_operands(name: str, words: Sequence[str]) -> str:
 
 _RULES: dict[str, Callable[[Sequence[str]], str]] = {
     "[": _test,
+    "awk": _awk,
     "cd": _cd,
     "command": _command,
     "date": _date,
