@@ -188,6 +188,9 @@ async def test_the_cost_of_a_session_is_that_of_all_its_files(tmp_path: Path, cl
     assert found.data["requests"] == 7 and found.data["summaries"] == 1
     lines = found.text.splitlines()
     assert lines[0].startswith("7 requests (1 of them for a summary): ")
+    assert re.search(
+        r"  scripted-1: 6 requests, [\d,]+ tokens in \(\d\d\.\d % of it from the cache\)", found.text
+    )
     assert "predicted" in found.text and "other" in found.text and "no price" in found.text
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_agent.agent.commands.cost import cost
 from tui_agent.commands import Command, CommandError, Commands, Outcome
-from tui_agent.llm.models import DEMO
-from tui_agent.llm.money import amount, told
 from tui_agent.messages.blocks import Message, result_text
 from tui_agent.planning.mode import MEANS
 from tui_agent.settings.schema import LEVELS
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui_agent.agent.session import Session
-    from tui_agent.llm.money import Spent
 
 
 def add_to(commands: Commands) -> None:
@@ -88,67 +85,6 @@ async def unarchive(session: Session) -> Outcome:
     await session.save_meta(archived=False)
     await session.memories.come_back()
     return Outcome("it is in the usual lists", {"archived": False})
-
-
-async def cost(session: Session) -> Outcome:
-    """Add up what the requests of this session took: tokens, what the cache served, money by the model"""
-    tally = await session.spending.tally()
-    total, summaries = tally.total, session.spending.summaries
-    if not total.requests:
-        return Outcome("no requests yet", {"requests": 0, "summaries": 0, "models": []})
-    models = tally.models
-    lines = [f"{_requests(total)}{_among(summaries)}: {_tokens(total)}", *_cached(total)]
-    if len(models) > 1:
-        lines += [
-            f"  {one.model or 'a model without a name'}: {_requests(one)}, {_money(one)}" for one in models
-        ]
-        at_least = "at least " if total.unpriced else ""
-        lines += [f"together {at_least}{amount(total.dollars)}"] if total.dollars else []
-    else:
-        lines.append(_money(models[0]))
-    if session.spending.lost:
-        lines.append(f"without {session.spending.lost:,} requests whose backup is no longer kept")
-    figures = {
-        key: getattr(total, key) for key in ("requests", "input", "output", "cache_read", "cache_write")
-    }
-    return Outcome("\n".join(lines), {**figures, "summaries": summaries, "models": told(models)})
-
-
-def _requests(spent: Spent) -> str:
-    return f"{spent.requests:,} request{'' if spent.requests == 1 else 's'}"
-
-
-def _tokens(spent: Spent) -> str:
-    return f"{spent.sent:,} tokens in, {spent.output:,} out"
-
-
-def _cached(spent: Spent) -> list[str]:
-    """The hit rate, and how it was predicted, in words."""
-    rate, rates = spent.hit_rate, spent.rates
-    if rate is None or not (spent.cache_read or spent.cache_write):
-        return []
-    words = f"cache: {100 * rate:.1f} % of the input read from it, {spent.cache_write:,} tokens written to it"
-    if rates is not None:
-        predicted, served = rates
-        if spent.asked == spent.sent:
-            words += f"; predicted {100 * predicted:.1f} %"
-        else:
-            words += f"; where it was foretold {100 * predicted:.1f} % predicted, {100 * served:.1f} % read"
-    return [words]
-
-
-def _money(spent: Spent) -> str:
-    if spent.model == DEMO:
-        return "the demo model costs nothing"
-    if spent.dollars is None:
-        return f"no price is set ([prices.{json.dumps(spent.model)}] in settings)"
-    if spent.unpriced:
-        return f"{amount(spent.dollars)} without {spent.unpriced:,} tokens of the cache, which have no price"
-    return amount(spent.dollars)
-
-
-def _among(summaries: int) -> str:
-    return f" ({summaries} of them for {'a summary' if summaries == 1 else 'summaries'})" if summaries else ""
 
 
 async def export(session: Session, *file: str) -> Outcome:
