@@ -63,9 +63,11 @@ def teach(estimator: Estimator, lessons: Iterable[tuple[Request, int]]) -> Estim
     return estimator
 
 
-def measure(kind: str, vocabulary: str, seeds: Iterable[int], characters: int = CHARACTERS) -> Errors:
-    """The errors in conversations of one kind."""
-    model = VOCABULARIES[vocabulary]
+def measure(
+    kind: str, vocabulary: str, seeds: Iterable[int], characters: int = CHARACTERS, *, model: str = ""
+) -> Errors:
+    """The errors in conversations of one kind; `model` is taken for one that has that vocabulary."""
+    model = model or VOCABULARIES[vocabulary]
     found = Errors([], [], [])
     for seed in seeds:
         counted = [(r, tokens(r, vocabulary)) for r in requests(kind, seed, upto=characters)]

@@ -27,6 +27,13 @@ def test_a_bound_that_does_not_hold_is_said() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("vocabulary", LARGE)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_of_an_unknown_name_keeps_the_bounds_too(kind: str, vocabulary: str) -> None:
+    assert broken(measure(kind, vocabulary, range(3), model="scripted-1")) == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_text_keeps_the_bounds_in_every_vocabulary(kind: str, vocabulary: str) -> None:

@@ -71,7 +71,7 @@ LLAMA = Weights(0.208, 0.46, 0.82, 1.5, 0.068, 0.4, 0.69, 0.5, 0.6, 0.9, 2048, 1
 """Llama from 3 on."""
 QWEN = Weights(0.202, 0.53, 1.15, 1.2, 0.074, 0.47, 0.58, 0.5, 0.9, 0.8, 2048, 1568)
 """Qwen from 2 on, which takes each digit by itself."""
-OTHERS = Weights(0.209, 0.47, 0.86, 1.45, 0.062, 0.42, 0.77, 0.5, 0.6, 0.9, 2048, 1568)
+OTHERS = Weights(0.209, 0.47, 0.86, 1.45, 0.062, 0.42, 0.755, 0.5, 0.6, 0.9, 2048, 1568)
 """The guess for every other name: between the vocabularies above."""
 
 _PATCH = 28
