@@ -223,6 +223,7 @@ async def test_a_person_sees_what_servers_cost_and_takes_them_in_and_out(tmp_pat
             )
             assert first["tokens"]["in_full"] > first["tokens"]["by_name"] > 0
             assert "exit code 2: leaving with 2" in shown.text
+            assert Path(first["log"]).read_text() == "leaving with 2\n"
             assert "cannot start /no/such" in second["error"]
             assert (await run.session.perform("mcp", "restart", "small")).data["state"] == "running"
             with pytest.raises(CommandError, match="gone cannot be started"):

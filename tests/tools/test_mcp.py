@@ -243,7 +243,9 @@ async def test_a_server_that_cannot_start_says_why_and_the_others_go_on(workspac
 async def test_what_is_known_of_a_server_is_kept_and_nothing_starts_before_a_call(workspace: Path) -> None:
     async with used(workspace) as run:
         names = [tool.name for tool in run.servers.tools()]
-    async with used(workspace) as run:
+    elsewhere = workspace.with_name("elsewhere")
+    elsewhere.mkdir()
+    async with used(elsewhere) as run:
         assert (run.servers.all[0].state, starts()) == ("not started", 0)
         assert [tool.name for tool in run.servers.tools()] == names
         assert (await run.call("echo", text="now")).content == "now"
@@ -281,6 +283,14 @@ async def test_a_server_gets_its_variables_and_none_of_our_keys(
     assert secrets.redact("tok-123456789 in /a/long/place, in production") == (
         "[redacted small.IT] in /a/long/place, in production"
     )
+
+
+def test_a_credential_in_an_address_is_redacted_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESK_KEY", "k-987654321")
+    tables = {"mcp": {"servers": {"desk": {"url": "https://desk.example/mcp?key=${DESK_KEY}"}}}}
+    (spec,) = configured(check(tables, "", None).mcp, workspace, workspace).specs
+    assert spec.url.endswith("?key=k-987654321")
+    assert secrets.redact(spec.url) == "https://desk.example/mcp?key=[redacted DESK_KEY]"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def _listed(session: Session, servers: Servers) -> Outcome:
                 "tools": len(tools),
                 "in_full": sum(tool.name in in_force for tool in tools),
                 "tokens": {"in_full": full, "by_name": by_name},
-                "log": str(server.log),
+                "log": str(server.log) if server.log.exists() else "",
             }
         )
     width = max((len(one_line(row["name"], _NAME)) for row in rows), default=0)
@@ -96,4 +96,5 @@ def _line(row: dict[str, Any], width: int) -> str:
         text += f"  ~{cost['in_full']:,} tokens, ~{cost['by_name']:,} by name"
     if row["error"]:
         text += f"\n    last error: {one_line(row['error'], 300)}"
+        text += f"\n    its standard error: {one_line(row['log'])}" if row["log"] else ""
     return text.rstrip()

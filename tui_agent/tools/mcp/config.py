@@ -198,7 +198,8 @@ def _spec(name: str, server: McpServer, origin: Origin, base: Path) -> Spec:
     spec = Spec(
         name,
         origin,
-        _key(server, base),
+        # a list is known in every workspace, but what a workspace names is its own
+        _key(server, str(base) if origin == "workspace" else ""),
         _written(server),
         enabled=server.enabled,
         timeout=server.timeout,
@@ -239,11 +240,13 @@ def _value(match: re.Match[str], missing: list[str]) -> str:
     value = os.environ.get(name)
     if value is None and default is None:
         missing.append(name)
+    if value is not None and _is_secret(name, value):
+        secrets.conceal(name, value)
     return value if value is not None else default or ""
 
 
-def _key(server: McpServer, base: Path) -> str:
-    parts = [server.command, list(server.args), server.cwd or str(base), dict(server.env), server.url]
+def _key(server: McpServer, base: str) -> str:
+    parts = [server.command, list(server.args), base, server.cwd, dict(server.env), server.url]
     text = json.dumps([*parts, dict(server.headers)], sort_keys=True)
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
