@@ -78,7 +78,7 @@ def test_added_gone_shortened_and_changed() -> None:
     after = _side([("b", "short"), ("c", "same"), ("d", "abd"), ("e", "new one")])
     found = difference(before, after, lambda item: f"why {item.record}")
     assert _told(found) == [("gone", "a"), ("shortened", "b"), ("changed", "d"), ("added", "e")]
-    assert [change.why for change in found.changes] == ["why a", "why b", "", ""]
+    assert [change.why for change in found.changes] == ["why a", "why b", "why d", ""]
     assert [(change.before.count, change.after.count) for change in found.changes] == [
         (3, 0),
         (11, 5),

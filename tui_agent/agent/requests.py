@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -184,7 +185,14 @@ class Requests:
 
     def between(self, before: Built, after: Built) -> Difference:
         """The same for two that are built. It takes long: for threads."""
-        return difference(before, after, lambda item: _why(item, after.log))
+        rewrites = ", ".join(self._rewrites(before.sent, after.sent))
+        return difference(before, after, lambda item: _why(item, after.log, rewrites))
+
+    def _rewrites(self, before: Sent | None, after: Sent | None) -> list[str]:
+        """What rewrote the log between two requests: each operation once, in the order in which they came."""
+        start, end = _moment(before), _moment(after)
+        made = ((backup.op, _time(backup.at)) for backup in reversed(self._context.backups()))
+        return list(dict.fromkeys(op for op, at in made if op and at is not None and start <= at < end))
 
     async def count(self, request: Request) -> int:
         """The endpoint's own count of a request's input tokens.
@@ -267,15 +275,28 @@ def _whole(value: object) -> int:
     return value if type(value) is int else 0
 
 
-def _why(item: Item, log: Shown) -> str:
-    """What took an item out of a later request, or shortened it, by the log of that request; "" if it does not tell."""
+def _moment(sent: Sent | None) -> datetime:
+    """When a request was sent; the next one is later than any."""
+    found = None if sent is None else _time(sent.at)
+    return datetime.max.replace(tzinfo=UTC) if found is None else found
+
+
+def _time(at: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
+
+
+def _why(item: Item, log: Shown, rewrites: str) -> str:
+    """What took an item out of a later request, or changed it there, by the log of that one; "" if it does not tell."""
     if not item.record:
         return ""
     try:
         elisions = log.elided(item.record)
     except ValueError:
-        change = log.change
-        return change.op if change is not None else ""
+        return rewrites
     if not elisions:
         return ""
     newest = elisions[-1]

@@ -27,7 +27,7 @@ _NOTHING = Tokens(0, "exact")
 class Change(Struct, frozen=True):
     """One item that differs. `item` is that of the later request, or of the earlier one if it is gone.
 
-    `before` and `after` are its tokens in the two requests; `why` says what took it out, where that is known.
+    `before` and `after` are its tokens in the two requests; `why` says what took it out or changed it.
     """
 
     what: What
@@ -97,7 +97,7 @@ def difference(before: Side, after: Side, why: Callable[[Item], str] = lambda it
         if what is None:
             same += 1
         else:
-            reason = why(part.item) if what == "shortened" else ""
+            reason = "" if what == "moved" else why(part.item)
             changes.append(Change(what, part.item, was.tokens, part.tokens, reason))
     return Difference(changes, before.manifest.total, after.manifest.total, same)
 

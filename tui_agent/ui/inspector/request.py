@@ -311,7 +311,7 @@ class RequestTab(Requested):
         return [
             Key("Enter", "fold" if folds else "text", "choose", rank=0),
             Key("d", "differs", "differ", rank=1),
-            Key("x", "count", "count", rank=1),
+            *([Key("x", "count", "count", rank=1)] if self._requests and self._requests.can_count else []),
             *self._to_record(),
             Key("o", "older", "older", rank=2),
             Key("n", "newer", "newer", rank=2),

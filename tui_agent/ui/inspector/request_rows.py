@@ -158,12 +158,6 @@ class Tree:
         """The row of a section or group; -1 if it is not laid out."""
         return self._rows.index(-self._heads.index(place) - 1) if place in self._heads else -1
 
-    def find_record(self, record: str) -> int:
-        """The row of the first item of a record; -1 if it is not laid out."""
-        return next(
-            (at for at, row in enumerate(self._rows) if row >= 0 and self.items[row].record == record), -1
-        )
-
     # --- what an item is
 
     def parts(self, item: Item) -> list[Any]:
