@@ -201,7 +201,7 @@ async def open_session(
             replies=replies,
             calls=Calls(
                 toolbox=toolbox,
-                approvals=Approvals(rules, questions, mode=lambda: plans.mode.now, save=save_rule, emit=bus.emit),
+                approvals=Approvals(rules, questions, mode=lambda: plans.mode.allows, save=save_rule, emit=bus.emit),
                 context=context,
                 outputs=folder.outputs,
                 blobs=folder.blobs,

@@ -311,6 +311,10 @@ async def test_commands_say_what_there_is_and_what_is_wrong(shop: Path, server: 
             "ask",
         ]
         assert [event.value for event in run.all(StateChanged)] == ["auto-edit", "plan", "ask"]
+        await asyncio.gather(*(perform("mode", "next") for _ in range(2)))
+        assert (await perform("mode")).data == {"mode": "plan"}, (
+            "a key that is pressed twice goes two modes on"
+        )
         assert (await perform("mode", "auto", "edit")).data["mode"] == "auto-edit"
         said = await perform("permissions")
         assert said.text.startswith("mode auto-edit: files of the workspace are written without asking")

@@ -10,7 +10,7 @@ import pytest
 
 from tui_agent.context import Context
 from tui_agent.events import Event, Notice, StateChanged
-from tui_agent.planning.mode import LAPSED, MODES, Modes, ModeSource, recorded
+from tui_agent.planning.mode import LAPSED, MODES, PASSING, Modes, ModeSource, recorded
 from tui_agent.prompt.injections import Injections, Moment
 from tui_agent.prompt.skills import FOLDERS
 from tui_agent.prompt.system import WORKSPACE_FILES
@@ -41,6 +41,26 @@ async def test_a_key_goes_through_the_modes_and_each_is_in_the_log(context: Cont
         assert context.state["mode"] == modes.now == recorded(context)
         seen.append(modes.now)
     assert seen == ["ask", "auto-edit", "plan", "ask"]
+
+
+async def test_leave_that_a_key_passes_through_has_not_begun(context: Context) -> None:
+    now = 0.0
+    modes = Modes(context, lambda: now)
+    chosen: tuple[tuple[Mode, bool], ...] = (
+        ("auto-edit", True),
+        ("plan", True),
+        ("auto-edit", False),
+        ("ask", True),
+    )
+    judged = []
+    for mode, passing in chosen:
+        await modes.set(mode, passing=passing)
+        judged.append(modes.allows)
+    assert judged == ["ask", "plan", "auto-edit", "ask"]
+    await modes.set("auto-edit", passing=True)
+    assert (modes.now, modes.allows) == ("auto-edit", "ask"), "it is shown, and begins when it stays"
+    now += PASSING
+    assert (modes.now, modes.allows) == ("auto-edit", "auto-edit")
 
 
 @pytest.mark.parametrize(("mode", "then"), [("ask", "ask"), ("auto-edit", "ask"), ("plan", "plan")])

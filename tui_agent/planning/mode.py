@@ -8,6 +8,8 @@ The mode is kept in the log as `_state`, so that it reverts and resumes with the
 
 from __future__ import annotations
 
+import asyncio
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -17,13 +19,15 @@ from tui_agent.prompt.injections import Told
 from tui_agent.tools.permission import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from tui_agent.context import Context
     from tui_agent.context.reading import Shown
     from tui_agent.prompt.injections import Moment
 
 STATE_KEY = "mode"
+PASSING = 1.0
+"""Seconds after which a mode that a key led to is meant to stay."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 """In the order in which a key goes through them."""
 MEANS: dict[Mode, str] = {
@@ -51,16 +55,27 @@ def recorded(context: Shown) -> Mode:
 class Modes:
     """The mode of one session."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, clock: Callable[[], float] = time.monotonic) -> None:
         self._context = context
+        self._clock = clock
         self._granted = False
         """A person chose `auto-edit` here, and none other since."""
+        self._from = float("-inf")
+        """When that leave begins."""
+        self.order = asyncio.Lock()
+        """Held by whoever changes the mode by what it is."""
 
     @property
     def now(self) -> Mode:
         """The mode in force."""
         mode = recorded(self._context)
         return "ask" if mode == "auto-edit" and not self._granted else mode
+
+    @property
+    def allows(self) -> Mode:
+        """The mode by which calls are judged: leave to write that was passed through by a key has not begun."""
+        mode = self.now
+        return "ask" if mode == "auto-edit" and self._clock() < self._from else mode
 
     @property
     def lapsed(self) -> bool:
@@ -93,8 +108,12 @@ class Modes:
             if self.lapsed and not lapsed:
                 emit(Notice(LAPSED, "info", "mode"))
 
-    async def set(self, mode: Mode, states: Mapping[str, Any] | None = None) -> StateChanged:
+    async def set(
+        self, mode: Mode, states: Mapping[str, Any] | None = None, *, passing: bool = False
+    ) -> StateChanged:
         """Put a mode in force, as a person chose it; the event that tells of it. `states` go into the same write.
+
+        `passing`: they may be on their way to the next one, so that leave to write begins after `PASSING` seconds.
 
         Raises:
             ContextError: it could not be written, and the old one stays.
@@ -105,6 +124,7 @@ class Modes:
         if values := {**changed, **(states or {})}:
             await self._context.set_states(values)
         self._granted = mode == "auto-edit"
+        self._from = self._clock() + PASSING if passing else float("-inf")
         return StateChanged(STATE_KEY, mode)
 
 

@@ -25,13 +25,13 @@ async def mode(session: Session, *name: str) -> Outcome:
     modes, wanted = session.plans.mode, "-".join(name).casefold()
     if not wanted:
         return _of(modes.now)
-    if wanted == "next":
-        wanted = modes.next
-    found = next((known for known in MODES if known == wanted or known.replace("-", "") == wanted), None)
-    if found is None:
-        raise CommandError(f"there is no mode {' '.join(name)!r}; there are {', '.join(MODES)}")
-    await _enter(session, found)
-    return _of(found, later=session.busy)
+    async with modes.order:  # a key that is pressed twice goes two modes on
+        following = modes.next if wanted == "next" else None
+        known = next((mode for mode in MODES if wanted in (mode, mode.replace("-", ""))), following)
+        if known is None:
+            raise CommandError(f"there is no mode {' '.join(name)!r}; there are {', '.join(MODES)}")
+        await _enter(session, known, passing=following is not None)
+    return _of(known, later=session.busy)
 
 
 def _of(mode: Mode, *, later: bool = False) -> Outcome:
@@ -39,9 +39,9 @@ def _of(mode: Mode, *, later: bool = False) -> Outcome:
     return Outcome(f"mode {mode}{when}: {MEANS[mode]}", {"mode": mode})
 
 
-async def _enter(session: Session, mode: Mode) -> None:
+async def _enter(session: Session, mode: Mode, *, passing: bool = False) -> None:
     await session.begun()
-    session.emit(await session.plans.mode.set(mode))
+    session.emit(await session.plans.mode.set(mode, passing=passing))
     session.weigh()
 
 
