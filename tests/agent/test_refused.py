@@ -108,6 +108,10 @@ async def test_the_models_answer_cannot_be_edited_and_is_never_offered_to_be(
             await run.session.perform("edit", record, "other words")
         with pytest.raises(CommandError, match="is no message"):
             await run.session.perform("edit", "1", "other words")
+        await run.session.perform("drop", record)
+        assert (await again(run)).reason == "end_turn"
+        assert [m["role"] for m in server.requests[-1]["messages"]] == ["user"]
+        await sound(run, server)
 
 
 async def test_a_prompt_is_edited_with_its_lines_and_shown_as_it_is_sent(
