@@ -29,6 +29,7 @@ def test_of_a_list_of_words_the_trace_keeps_how_many_there_are(tmp_path: Path) -
         "before": 60,
         "after": 40,
         "arithmetic": "why",
+        "whole": False,
     }
 
 
