@@ -411,15 +411,13 @@ async def test_a_file_that_cannot_be_used_says_why(workspace: Path) -> None:
 
 
 def test_names_are_in_the_alphabet_of_the_api_and_each_its_own() -> None:
-    tools = [
-        ("my server", "do it"),
-        ("my_server", "do_it"),
-        ("a__b", "c__d"),
-        ("s", "x" * 200),
-        ("s", "x" * 201),
-    ]
-    names = listing.names(tools)
-    assert names[:3] == ["mcp__my_server__do_it", "mcp__my_server__do_it_2", "mcp__a_b__c__d"]
+    servers = listing.parts(["my server", "my_server", "a__b", "s" * 100])
+    assert list(servers.values())[:3] == ["my_server", "my_server_2", "a_b"]
+    tools = [("do it", "my server"), ("do_it", "my server"), ("do_it", "my_server"), ("c__d", "a__b")]
+    long = [("x" * 200, "s" * 100), ("x" * 201, "s" * 100)]
+    names = listing.names((servers[server], tool) for tool, server in [*tools, *long])
+    assert names[:2] == ["mcp__my_server__do_it", "mcp__my_server__do_it_2"]
+    assert names[2:4] == ["mcp__my_server_2__do_it", "mcp__a_b__c__d"]
     assert len(set(names)) == len(names)
     assert max(map(len, names)) <= 64
 

@@ -76,11 +76,6 @@ class Configured(Struct, frozen=True):
     faults: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    @property
-    def of_workspace(self) -> tuple[Spec, ...]:
-        """The servers that the workspace's file names."""
-        return tuple(spec for spec in self.specs if spec.origin == "workspace")
-
 
 def configured(mcp: Mcp, workspace: Path, root: Path, keys: Collection[str] = ()) -> Configured:
     """The servers of settings and of the file at the root of a workspace, which is read here.

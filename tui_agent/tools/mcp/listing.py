@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
 import re
 from collections.abc import Iterable
@@ -77,22 +78,39 @@ def wanted(listed: Iterable[Listed], spec: Spec) -> list[Listed]:
 
 
 def names(tools: Iterable[tuple[str, str]]) -> list[str]:
-    """A name for each tool (server, tool), in the API's alphabet: `mcp__server__tool`, numbered where two are alike."""
+    """A name for each tool in the API's alphabet, `mcp__server__tool`, numbered where two are alike.
+
+    Of each the server is given by its part of names, as `parts` has it, and the tool by its own name.
+    """
     taken: set[str] = set()
     found = []
     for server, tool in tools:
-        # no double underscore in the first part: a name can be taken apart again
-        whole = f"mcp__{part(server)}__{sanitised(tool, 'tool')}"
+        whole = f"mcp__{server}__{sanitised(tool, 'tool')}"
         if len(whole) > _MOST_NAME:
             whole = whole[: _MOST_NAME - 7] + "_" + sha256(whole.encode()).hexdigest()[:6]
-        name, number = whole, 1
-        while name in taken:
-            number += 1
-            tail = f"_{number}"
-            name = whole[: _MOST_NAME - len(tail)] + tail
+        name = _numbered(whole, taken)
         taken.add(name)
         found.append(name)
     return found
+
+
+def parts(servers: Iterable[str]) -> dict[str, str]:
+    """The part that each server has in the names of its tools, no two the same.
+
+    It holds no double underscore, so that a name can be taken apart again.
+    """
+    found: dict[str, str] = {}
+    for server in servers:
+        found[server] = _numbered(part(server), set(found.values()))
+    return found
+
+
+def _numbered(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it if it is taken."""
+    if name not in taken:
+        return name
+    tails = (f"_{number}" for number in itertools.count(2))
+    return next(one for tail in tails if (one := name[: _MOST_NAME - len(tail)] + tail) not in taken)
 
 
 def part(server: str) -> str:

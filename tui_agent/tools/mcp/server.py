@@ -21,6 +21,8 @@ State = Literal["disabled", "misconfigured", "not agreed", "not started", "start
 
 MOST_FAILURES = 3
 """A server that was lost so often without a call that worked is not started again by itself."""
+RELIST_SECONDS = 1.0
+"""A server that says all the time that its tools are others is asked for them once in so long."""
 PACKAGE = "mcp"
 MISSING = "the mcp package is not installed: pip install 'tui-agent[mcp]'"
 
@@ -52,6 +54,8 @@ class Server:
         self._doubtful = False
         self._failures = 0
         self._lock: asyncio.Lock | None = None
+        self._outdated = False
+        self._relisting: asyncio.Task[None] | None = None
 
     @property
     def usable(self) -> bool:
@@ -160,6 +164,9 @@ class Server:
             self._failures += 1
             await self._close_connection()
             raise self._failed(error, "cannot be started") from error
+        except asyncio.CancelledError:
+            await self._close_connection()
+            raise
         finally:
             self._starting = False
         self.error = ""
@@ -190,15 +197,18 @@ class Server:
         self._changed(self, what)
 
     def _other_tools(self) -> None:
-        self._relisting = asyncio.ensure_future(self._relist())
+        self._outdated = True
+        if self._relisting is None or self._relisting.done():
+            self._relisting = asyncio.create_task(self._relist())
 
     async def _relist(self) -> None:
-        if self._connection is None:
-            return
-        try:
-            self._learn(await self._connection.tools())
-        except ServerError as error:
-            self.error = str(error)
+        while self._outdated and self._connection is not None:
+            self._outdated = False
+            try:
+                self._learn(await self._connection.tools())
+            except ServerError as error:
+                self.error = str(error)
+            await asyncio.sleep(RELIST_SECONDS)
 
     def _failed(self, error: ServerError, how: str = "failed") -> ServerError:
         self.error = str(error)

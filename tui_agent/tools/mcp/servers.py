@@ -48,6 +48,7 @@ class Servers:
         self._emit = emit
         self._ask = ask
         self._loop = Loop()
+        self._parts = listing.parts(spec.name for spec in found.specs)
         self._home: asyncio.AbstractEventLoop | None = None
         self._made: tuple[_State, Sequence[McpTool]] = ([], ())
         self._learning: set[asyncio.Task[None]] = set()
@@ -75,7 +76,7 @@ class Servers:
     def _make(self) -> list[McpTool]:
         listed = [(server, tool) for server in self.all if server.usable for tool in server.tools]
         listed = [(server, tool) for server, tool in listed if not tool.fault]
-        names = listing.names((server.spec.name, tool.name) for server, tool in listed)
+        names = listing.names((self._parts[server.spec.name], tool.name) for server, tool in listed)
         return [McpTool(name, server, tool) for name, (server, tool) in zip(names, listed, strict=True)]
 
     def tools_of(self, server: Server) -> Sequence[McpTool]:
