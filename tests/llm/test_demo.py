@@ -10,7 +10,7 @@ import pytest
 
 from tests.llm.asking import TOOLS, hear, request, text_of, thinking_of
 from tests.support import validity
-from tui_agent.agent import errand, replies
+from tui_agent.agent import answers, errand
 from tui_agent.events import Event, ReplyDropped, RetryWaiting
 from tui_agent.llm.demo import DemoProvider
 from tui_agent.llm.provider import ContextOverflow, Provider, ProviderError, Reply, Text, Usage
@@ -209,7 +209,7 @@ async def test_hostile_file_content_stays_a_quotation(talk: Talk, tmp_path: Path
     assert answer.count("`````") == 2 and len(talk.calls) == 1
 
 
-@pytest.mark.parametrize("note", [replies._INTERRUPTED, replies._BROKE_OFF])
+@pytest.mark.parametrize("note", [answers._INTERRUPTED, answers._BROKE_OFF])
 async def test_notes_on_an_answer_cut_off_are_not_words(talk: Talk, note: str) -> None:
     content = [text_block(note), text_block("read greeting.txt")]
     _, reply = await hear(DemoProvider(delay=0), request(Message("user", content)))
