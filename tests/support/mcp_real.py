@@ -1,7 +1,7 @@
-"""A real MCP server, written with the `mcp` package: `python -m tests.support.mcp_real NAME [--http]`.
+"""A real MCP server, written with the `mcp` package: `python -m tests.support.mcp_real NAME`.
 
-It has thirty tools named after NAME. `echo` gives its words back, `crash` ends the program, `hang` never answers, `log`
-writes to the standard error. Over HTTP it prints its address first.
+It has thirty tools. `echo` gives its words back, `crash` ends the program, `hang` never answers, `grow` adds a tool and
+tells it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 TOOLS = 30
 TOPICS = (
@@ -29,7 +30,12 @@ TOPICS = (
     "sensor",
 )
 VERBS = ("list", "create", "delete")
-SPECIAL = {"echo": "Give words back.", "crash": "End the server.", "hang": "Never answer."}
+SPECIAL = {
+    "echo": "Give words back.",
+    "crash": "End the server.",
+    "hang": "Never answer.",
+    "grow": "Have one more.",
+}
 _WORDS = {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}
 
 
@@ -49,8 +55,10 @@ def listed(name: str) -> list[types.Tool]:
 def server(name: str) -> Server[Any]:
     """A server of that name."""
 
+    there, bus = listed(name), InMemorySubscriptionBus()
+
     async def tools(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed(name))
+        return types.ListToolsResult(tools=there)
 
     async def call(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         words = str((params.arguments or {}).get("words", ""))
@@ -59,10 +67,13 @@ def server(name: str) -> Server[Any]:
             os._exit(3)
         if params.name == "hang":
             await asyncio.Event().wait()
+        if params.name == "grow":
+            there.append(types.Tool(name=f"grown_{len(there)}", input_schema=_WORDS))
+            await bus.publish(ToolsListChanged())
         text = words if params.name == "echo" else f"{name} did {params.name}: {words}"
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
-    return Server(name, on_list_tools=tools, on_call_tool=call)
+    return Server(name, on_list_tools=tools, on_call_tool=call, on_subscriptions_listen=ListenHandler(bus))
 
 
 async def _over_pipes(name: str) -> None:

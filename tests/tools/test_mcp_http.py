@@ -78,6 +78,15 @@ async def test_an_address_that_fails_once_is_asked_again(tmp_path: Path) -> None
             assert (await run.call("echo", words="x")).content == "x"
 
 
+async def test_other_tools_of_a_server_of_the_newest_protocol_are_told(tmp_path: Path) -> None:
+    with served(real()) as found:
+        async with used(tmp_path, {"servers": {"web": {"url": found}}}) as run:
+            await run.call("grow", words="x")
+            while len(run.servers.tools()) == 30:  # until the new list is there; the timeout of tests ends it
+                await run.call("echo", words="x")
+            assert run.servers.tools()[-1].name == "mcp__web__grown_30"
+
+
 async def test_nobody_there_is_a_failure(tmp_path: Path) -> None:
     with served(saying(b"")) as found:
         pass
