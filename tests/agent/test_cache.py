@@ -205,3 +205,16 @@ async def test_the_demo_model_costs_nothing(tmp_path: Path) -> None:
 async def test_nothing_is_said_of_nothing(tmp_path: Path) -> None:
     async with engine(tmp_path) as run:
         assert (await run.session.perform("cost")).text == "no requests yet"
+
+
+async def test_a_long_session_is_added_up_when_somebody_asks(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_agent.agent.spending._AT_ONCE", 10)
+    async with ScriptedServer() as server:
+        server.caching(clock=clock.server)
+        async with engine(tmp_path, server) as run:
+            await talked(run, server, 2)
+            assert await run.session.spending.line() == ""
+            await run.session.perform("cost")
+            assert (await run.session.spending.line()).startswith("cache ")
