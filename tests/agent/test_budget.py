@@ -96,7 +96,7 @@ async def follow(run: Run, typed: str, *more: str) -> None:
 async def again(run: Run) -> None:
     """Send the request that failed again; it must be answered."""
     failures = len(run.all(RequestFailed))
-    await run.session.perform("again")
+    await run.session.perform("retry")
     await run.session.until_idle()
     assert len(run.all(RequestFailed)) == failures
     assert run.context.history[-1].role == "assistant"

@@ -38,7 +38,7 @@ async def refuse(run: Run, server: ScriptedServer, tmp_path: Path, error: str = 
 
 
 async def again(run: Run) -> TurnEnded:
-    await run.session.perform("again")
+    await run.session.perform("retry")
     ended = await run.until(TurnEnded)
     await run.session.until_idle()
     return ended
@@ -58,7 +58,7 @@ async def test_the_record_is_named_with_ways_out_that_name_it(tmp_path: Path, se
         ways = " ".join(failed.ways)
         for command in ("record", "elide", "drop", "edit"):
             assert f"(/{command} {record.line})" in ways
-        assert "(/again)" in ways and "/clear" not in ways
+        assert "(/retry)" in ways and "/clear" not in ways
 
 
 @pytest.mark.parametrize("way", ["elide", "drop", "edit"])
@@ -140,10 +140,10 @@ async def test_nothing_is_asked_again_where_nothing_waits_for_an_answer(
     server.script(Reply.text("one"))
     async with engine(tmp_path, server) as run:
         with pytest.raises(CommandError, match="nothing waits"):
-            await run.session.perform("again")
+            await run.session.perform("retry")
         await run.say("hi")
         with pytest.raises(CommandError, match="nothing waits"):
-            await run.session.perform("again")
+            await run.session.perform("retry")
 
 
 async def test_a_request_that_found_no_endpoint_goes_out_again(
@@ -154,7 +154,7 @@ async def test_a_request_that_found_no_endpoint_goes_out_again(
     async with engine(tmp_path, server) as run:
         await run.say("hi")
         (failed,) = run.all(RequestFailed)
-        assert failed.records == () and any("(/again)" in way for way in failed.ways)
+        assert failed.records == () and any("(/retry)" in way for way in failed.ways)
         assert (await again(run)).reason == "end_turn"
         assert server.requests[0]["messages"] == server.requests[1]["messages"]
         await sound(run, server)

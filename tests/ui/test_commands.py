@@ -35,7 +35,7 @@ NAMED = (
         "rewind",
         "undo",
         "redo",
-        "again",
+        "retry",
         "elide",
         "drop",
         "edit",

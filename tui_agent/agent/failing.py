@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui_agent.messages.blocks import Block
     from tui_agent.messages.request import Request
 
-AGAIN = "send the request again (/again)"
+RETRY = "send the request again (/retry)"
 
 _SHOWN = 3
 """So many of the named records are told, the first ones."""
@@ -45,8 +45,8 @@ def failure(error: ProviderError, request: Request, context: Context) -> Request
     if len(records) > _SHOWN:
         told.append(f"{len(records) - _SHOWN} more records are meant.")
     ways = [way for record in found for way in _ways(record, context)]
-    rest = [way for way in error.ways if "(/again)" not in way]
-    return RequestFailed(error.kind, "\n".join([text, *told]), (*ways, AGAIN, *rest), records)
+    rest = [way for way in error.ways if "(/retry)" not in way]
+    return RequestFailed(error.kind, "\n".join([text, *told]), (*ways, RETRY, *rest), records)
 
 
 def _records(text: str, request: Request, context: Context) -> Iterator[str]:

@@ -21,8 +21,8 @@ from tui_agent.agent.requests import Requests
 from tui_agent.agent.showing import Showing, title_of
 from tui_agent.agent.shrinking import Shrinking
 from tui_agent.agent.speaker import Chosen, Speaker
-from tui_agent.agent.turn import Turn
 from tui_agent.agent.spending import Spending
+from tui_agent.agent.turn import Turn
 from tui_agent.commands import CommandError, Outcome
 from tui_agent.context import ContextError
 from tui_agent.events import (
@@ -113,14 +113,14 @@ class Session(Showing):
         )
         self.requests = Requests.of(parts, lambda: self.provider, self.prepare)
         """Every request that was sent, and the next one."""
-        self.errand = Errand.of(parts, self._gate, self._ready)
         self.spending = Spending(self.requests, parts.context, lambda: self.settings.prices)
         """What they came to."""
+        self.errand = Errand.of(parts, self._gate, self._ready)
         """Runs what a person wants to run themselves; None without a shell."""
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._again = False
+        self._retries = False
 
     # --- what is told ----------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Session(Showing):
         self._queue.add(text, when, images)
         self._start()
 
-    def again(self) -> None:
+    def retry(self) -> None:
         """Send the request that failed once more, with nothing said before it.
 
         Raises:
@@ -168,7 +168,7 @@ class Session(Showing):
         history = self.context.history
         if not len(history) or (history[-1].role != "user" and not open_calls(history)):
             raise CommandError("nothing waits for an answer: say something")
-        self._again = True
+        self._retries = True
         self._start()
 
     async def picture(self, data: bytes, name: str) -> Block:
@@ -441,9 +441,9 @@ class Session(Showing):
             await self.shrinking.do_wanted()
             await self._speaker.adopt()  # a switch of the model waited for it
         try:
-            if self._again:
-                self._again = False
-                await self._ask_again()
+            if self._retries:
+                self._retries = False
+                await self._retry()
             elif (prompt := self._queue.first()) is not None:
                 await self._run_turn(prompt)
             elif (state := await self.driver.next()) is not None:
@@ -467,8 +467,8 @@ class Session(Showing):
         if reason != "failed":
             await self.shrinking.relieve(ended=True)
 
-    async def _ask_again(self) -> None:
-        reason = await self._turn.again()
+    async def _retry(self) -> None:
+        reason = await self._turn.retry()
         if reason != "failed":
             await self.shrinking.relieve(ended=True)
 

@@ -118,7 +118,7 @@ class Turn:
 
         return await self._run("", (), open_turn, about=goal)
 
-    async def again(self) -> str:
+    async def retry(self) -> str:
         """Ask once more for the step that failed, in the turn that it belongs to; returns as `run` does."""
         return await self._run("", (), self._go_on)
 

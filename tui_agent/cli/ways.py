@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 _COMMAND = re.compile(r"\((/[a-z]+)(?: (\d+))?\)")
 _SHELL = {
-    "/again": 'tui-agent --continue -p "go on"',
+    "/retry": 'tui-agent --continue -p "go on"',
     "/compact": "tui-agent context compact",
     "/drop": "tui-agent context drop {0}",
     "/edit": "tui-agent context edit {0} TEXT",

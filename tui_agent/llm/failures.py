@@ -231,11 +231,11 @@ def _ways(endpoint: Endpoint, status: int, told: Told) -> tuple[str, ...]:
                 f"check base_url ({endpoint.url}); it has no /v1 at its end",
             )
         case 429:
-            return ("wait, then ask again (/again)", "choose another profile (/model)")
+            return ("wait, then ask again (/retry)", "choose another profile (/model)")
         case 529 | 408 | 409:
-            return ("try again later (/again)", "choose another profile (/model)")
+            return ("try again later (/retry)", "choose another profile (/model)")
         case _ if status >= 500:
-            return ("try again later (/again)", "choose another profile (/model)")
+            return ("try again later (/retry)", "choose another profile (/model)")
         case 400 | 422 if "thinking" in told.message:
             return ('set thinking = "off" in the profile', "go back to an earlier checkpoint (/revert)")
         case _:
@@ -267,7 +267,7 @@ def silent(
         retry=True,
         partial=partial,
         dropped=dropped,
-        ways=("try again later (/again)", "choose another profile (/model)"),
+        ways=("try again later (/retry)", "choose another profile (/model)"),
     )
 
 
@@ -281,7 +281,7 @@ def cut(
         retry=True,
         partial=partial,
         dropped=dropped,
-        ways=("let it go on (/again)",),
+        ways=("let it go on (/retry)",),
     )
 
 

@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
         Command("edit", edit, "RECORD [TEXT]"),
         Command("unelide", unelide, "RECORD"),
         Command("record", record, "RECORD"),
-        Command("again", again),
+        Command("retry", retry),
     ):
         commands.add(command)
 
@@ -116,9 +116,9 @@ async def record(session: Session, record: str) -> Outcome:
     return Outcome(text, {"record": found.id, "line": found.line, "role": found.role})
 
 
-async def again(session: Session) -> Outcome:
+async def retry(session: Session) -> Outcome:
     """Send the request that failed again"""
-    session.again()
+    session.retry()
     return Outcome("asking again")
 
 

@@ -40,7 +40,7 @@ class WaysCard(ChoiceCard):
         "/elide": "s",
         "/drop": "d",
         "/edit": "e",
-        "/again": "a",
+        "/retry": "a",
     }
 
     def facts(self) -> Sequence[Content]:

@@ -48,7 +48,7 @@ class Asking(Floor):
             "compact": partial(self.perform, "compact"),
             "undo": partial(self.perform, "undo"),
             "redo": partial(self.perform, "redo"),
-            "again": partial(self.perform, "again"),
+            "retry": partial(self.perform, "retry"),
             "mode": self._next_mode,
         }
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WAYS, _EDIT = "ways", "edit record"
 """Ids of the screen's own questions."""
 _NOTHING = "nothing"
-_AGAIN = "send the request again (/again)"
+_RETRY = "send the request again (/retry)"
 _MENDS = ("/elide", "/drop", "/edit")
 """Commands after which the request is another one."""
 
@@ -86,7 +86,7 @@ class Refusing:
             return
         screen.performed(outcome.text)
         if self._failed:
-            await self.ask((_AGAIN,))
+            await self.ask((_RETRY,))
 
     # --- /record and /edit, as they are written
 
