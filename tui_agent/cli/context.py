@@ -328,7 +328,7 @@ async def _leave_out(
         made, freed = await how(context, identity)
     except ValueError as error:
         raise Failed(str(error)) from error
-    change = f"about {abs(freed):,} tokens {'less' if freed >= 0 else 'more'}"
+    change = f"about {abs(freed):,} token{'' if abs(freed) == 1 else 's'} {'less' if freed >= 0 else 'more'}"
     text = f"{done}: {change} (tui-agent context unelide {identity} brings it back)"
     return {"record": identity, "elide": made.id, "tokens": freed}, text
 

@@ -89,7 +89,7 @@ async def _change(
         raise CommandError(str(error)) from error
     session.announce_break("something was left out")
     session.weigh()
-    change = f"about {abs(freed):,} tokens {'less' if freed >= 0 else 'more'}"
+    change = f"about {abs(freed):,} token{'' if abs(freed) == 1 else 's'} {'less' if freed >= 0 else 'more'}"
     return Outcome(
         f"{done}: {change} (/unelide {identity} brings it back)",
         {"record": identity, "elide": made.id, "tokens": freed},
