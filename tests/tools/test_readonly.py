@@ -36,6 +36,9 @@ sed -E 's/a+/b/g' a.txt
 awk '{print $1, $NF}' a.txt
 awk -F: 'NR>=2 && NR<=5 {print $2}' a.txt
 awk -F , '/needle/' a.txt
+grep -rn needle . 2>/dev/null | head -5
+find . -name a 2> /dev/null
+ls src 2>&1 | tail -3; cat a.txt 2>&1
 sort -t, -k2,2n a.txt
 sort -rn a.txt | head
 uniq -c
@@ -140,6 +143,27 @@ curl -o a example.invalid
 ls > a.txt
 ls >> a.txt
 ls 2> a.txt
+ls 2>/dev/null/a.txt
+ls 2>/dev/nullx
+ls 2>&1>a.txt
+ls 2>&1 >a.txt
+ls 2>/dev/null >a.txt
+ls 2>/dev/null; rm a
+ls 2>/dev/null && tee a
+2>/dev/null rm a
+ls a2>/dev/null
+ls 12>/dev/null
+ls \ 2>/dev/null
+ls 2>/dev/null2>a
+ls 2>&1a
+ls >/dev/null
+ls 2>&2
+ls 2>>a
+awk '{print 2>/dev/null}' a
+awk '{print 2>&1}' a
+awk "{print 2>/dev/null}" a
+sed -n '1p 2>/dev/null;w out' a
+sed 's/a/b/w 2>/dev/null' a
 ls &> a.txt
 cat < a.txt
 cat <<EOF

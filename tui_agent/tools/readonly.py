@@ -1,13 +1,13 @@
 """Which shell commands only look: what plan mode lets a model run.
 
-A command is taken apart (`commandline`), and each of its parts must be a program of the table below with options that
-it lists; whatever is not listed is refused, abbreviations of an option too. Refused as well are substitutions,
-redirections and variables, a program called by its path, and where options matter a word that file names of the
-workspace could turn into one (`*`). What remains reads files; it may still name places outside of the workspace, which
-is asked about as always.
+A command is taken apart (`commandline`), and each of its parts must be a program of the tables (`looking`) with options
+that are listed there; whatever is not is refused, abbreviations of an option too. Refused as well are substitutions,
+variables and redirections (but for errors to nowhere or to the output), a program called by its path, and where options
+matter a word that file names of the workspace could turn into one (`*`). What remains reads files; it may still name
+places outside of the workspace, which is asked about as always.
 
 A command that reads may run what the person's own configuration names (git's external diff, a file system monitor):
-the table says what a command line does, not what a configuration makes of it.
+the tables say what a command line does, not what a configuration makes of it.
 """
 
 from __future__ import annotations
@@ -15,188 +15,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
-
+from tui_agent.tools import looking
 from tui_agent.tools.commandline import NotPlain, Part, split
 
 _GLOBS = frozenset("*?[")
-_NUMBER = re.compile(r"-\d+")
-
-
-class Options(Struct, frozen=True):
-    """The options that a program may be given.
-
-    `flags` and `valued` are letters; after one of `valued` the rest of the word is its value. `long` are whole names,
-    with a value behind `=` or without.
-    """
-
-    flags: str = ""
-    valued: str = ""
-    long: frozenset[str] = frozenset()
-
-    def refusal(self, word: str) -> str:
-        """Why a word may not be given, or `""`."""
-        if not word.startswith("-") or word in ("-", "--") or _NUMBER.fullmatch(word):
-            return ""
-        if word.startswith("--"):
-            return "" if word.partition("=")[0] in self.long else f"option {word} is not known to only read"
-        for letter in word[1:]:
-            if letter in self.valued:
-                return ""
-            if letter not in self.flags:
-                return f"option -{letter} is not known to only read"
-        return ""
-
-
-def _options(flags: str = "", valued: str = "", long: str = "") -> Options:
-    return Options(flags, valued, frozenset(f"--{name}" for name in long.split()))
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_FREE = _set(
-    "basename cat cksum cmp column comm cut df diff dirname du echo egrep expand false fgrep fold grep head hexdump id "
-    "join ls md5sum nl nproc od paste ps pwd readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum "
-    "sha512sum b2sum shasum stat strings sum tac tail tr true type uname unexpand uptime wc which whoami"
-)
-"""Programs that write nothing and run nothing, whatever they are given."""
-
-_CHECKED = {
-    "file": _options("bihkL0E", long="brief mime mime-type mime-encoding dereference no-dereference"),
-    "jq": _options(
-        "nrcsSMCaejR", long="arg argjson raw-output compact-output null-input slurp sort-keys raw-input"
-    ),
-    "rg": _options(
-        "iSsnNlcvwxoqFPUuaHIL0hpb.",
-        "ABCefgtTmMrdj",
-        "after-context before-context context regexp file glob iglob type type-not type-list max-count max-columns "
-        "replace max-depth ignore-case smart-case case-sensitive line-number no-line-number files files-with-matches "
-        "files-without-match count count-matches invert-match word-regexp line-regexp only-matching quiet "
-        "fixed-strings pcre2 multiline multiline-dotall hidden no-ignore no-ignore-vcs text with-filename no-filename "
-        "follow null column byte-offset heading no-heading json sort sortr stats trim vimgrep color colors pretty "
-        "passthru help version no-messages max-filesize one-file-system crlf unrestricted",
-    ),
-    "sort": _options(
-        "bdfghiMnRrVsuzcCm",
-        "kt",
-        "key field-separator reverse numeric-sort human-numeric-sort version-sort general-numeric-sort unique stable "
-        "ignore-case dictionary-order ignore-leading-blanks month-sort random-sort zero-terminated check merge",
-    ),
-    # its options of one letter take what follows the word, not the rest of it
-    "tree": _options(
-        "adfhilpsugDFrtUvcCnxNLIP", long="dirsfirst gitignore noreport du si prune help version"
-    ),
-}
-
-_FIND = _set(
-    "a amin and anewer atime cmin cnewer ctime d daystart depth empty executable false follow fstype gid group H "
-    "ilname iname inum ipath iregex iwholename L links lname ls maxdepth mindepth mmin mount mtime name newer newermt "
-    "nogroup noleaf not nouser o or P path perm print print0 printf prune quit readable regex regextype samefile size "
-    "true type uid user wholename writable xdev xtype"
-)
-
-_TESTS = _set("-e -f -d -r -w -x -s -L -h -n -z -a -o -b -c -p -S -eq -ne -lt -le -gt -ge -nt -ot -ef")
-
-_SED_SCRIPT = re.compile(
-    r"(?:(?:\d+|\$|/[^/\\\n]*/)(?:,(?:\+?\d+|\$|/[^/\\\n]*/))?!?[pdq=]|s/[^/\\\n]*/[^/\\\n]*/[gpI0-9]*)"
-)
-"""Commands of sed that print, leave out or replace in what is printed; `w` and `e` write and run."""
-_AWK_NUMBER = r"NR\s*(?:==|[<>]=?)\s*\d+"
-_AWK_SCRIPT = re.compile(
-    rf"(?:{_AWK_NUMBER}(?:\s*(?:&&|\|\|)\s*{_AWK_NUMBER})?|/[^/\\\n]*/)?\s*"
-    r"(?:\{\s*print(?:\s+\$?\w+(?:\s*,\s*\$?\w+)*)?\s*\})?"
-)
-"""What of awk only prints lines and their fields."""
-_SED_FLAGS = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended")
-
-_LOOKS = (
-    "abbrev abbrev-commit all all-match author authors before after branches cc cherry-mark children color color-words "
-    "committer count cumulative date date-order decorate diff-algorithm diff-filter diff-merges dirstat exit-code "
-    "find-copies find-copies-harder find-renames first-parent follow format full-diff full-history full-index "
-    "function-context graph grep heads histogram ignore-all-space ignore-blank-lines ignore-cr-at-eol "
-    "ignore-space-at-eol ignore-space-change indent-heuristic inter-hunk-context invert-grep left-right "
-    "max-count merge-base merges min-parents max-parents minimal name-only name-status no-abbrev-commit no-color "
-    "no-decorate no-ext-diff no-merges no-notes no-patch no-prefix no-renames no-textconv not notes numstat oneline "
-    "parents patch patch-with-stat patience pretty quiet raw regexp-ignore-case relative relative-date remotes reverse "
-    "root shortstat show-notes show-pulls simplify-by-decoration simplify-merges since since-as-filter skip source "
-    "stat staged cached summary tags text topo-order unified until walk-reflogs word-diff word-diff-regex perl-regexp "
-    "fixed-strings extended-regexp basic-regexp pickaxe-all pickaxe-regex ancestry-path boundary no-walk"
-)
-_HISTORY = _options("pusbwzaiEFPRgmctWr", "nUSGLMCBlDX", _LOOKS)
-
-_GIT = {
-    "blame": _options(
-        "bslpcewtfn", "LMCS", "root show-stats porcelain line-porcelain show-name show-number date show-email",
-    ),
-    "cat-file": _options("tspe", "", "batch-check"),
-    "count-objects": _options("vH", "", "verbose human-readable"),
-    "describe": _options(long="tags all long always abbrev match exclude contains exact-match first-parent candidates"),
-    "diff": _HISTORY,
-    "diff-files": _HISTORY,
-    "diff-index": _HISTORY,
-    "diff-tree": _HISTORY,
-    "for-each-ref": _options("", "", "format sort count points-at merged no-merged contains no-contains"),
-    "grep": _options(
-        "ivwnlLcEGFPhHqWpzoar", "ABCefm", "cached untracked no-index ignore-case word-regexp invert-match line-number "
-        "column files-with-matches name-only files-without-match count extended-regexp fixed-strings perl-regexp "
-        "show-function function-context max-depth and or not all-match heading break only-matching recursive",
-    ),
-    "log": _HISTORY,
-    "ls-files": _options(
-        "codsmkituvfz", "xX", "cached others modified deleted stage ignored exclude-standard directory full-name "
-        "error-unmatch unmerged killed exclude abbrev eol",
-    ),
-    "ls-tree": _options("drtlz", "", "long name-only name-status full-name full-tree abbrev object-only"),
-    "merge-base": _options("a", "", "all octopus independent is-ancestor fork-point"),
-    "name-rev": _options("", "", "tags refs all name-only always"),
-    "rev-list": _HISTORY,
-    "rev-parse": _options(
-        "q", "", "verify quiet short abbrev-ref symbolic symbolic-full-name show-toplevel show-prefix show-cdup "
-        "git-dir git-common-dir absolute-git-dir is-inside-work-tree is-inside-git-dir is-bare-repository all branches "
-        "tags remotes show-superproject-working-tree is-shallow-repository",
-    ),
-    "shortlog": _options("nsec", "w", "numbered summary email committer group all since until no-merges author"),
-    "show": _HISTORY,
-    "show-ref": _options("dsq", "", "heads tags dereference hash verify quiet abbrev head"),
-    "status": _options(
-        "sbvz", "u", "short branch show-stash porcelain long verbose untracked-files ignored ignore-submodules column "
-        "no-column ahead-behind no-ahead-behind renames no-renames find-renames",
-    ),
-    "whatchanged": _HISTORY,
-}  # fmt: skip
-"""Commands of git that only look, whatever their operands are."""
-
-_GIT_LISTS = {
-    "branch": _options(
-        "avr", "", "list all remotes verbose show-current contains no-contains merged no-merged sort format color "
-        "no-color points-at column no-column",
-    ),
-    "tag": _options("l", "n", "list contains no-contains merged no-merged sort format points-at column color"),
-    "remote": _options("v", "", "verbose"),
-    "stash": _HISTORY,
-    "worktree": _options("v", "", "porcelain verbose"),
-    "config": _options(
-        "lz", "", "list get get-all get-regexp get-urlmatch show-origin show-scope local global system name-only",
-    ),
-    "reflog": _HISTORY,
-    "submodule": _options("", "", "cached recursive"),
-    "notes": _options(),
-}  # fmt: skip
-"""Commands of git that look or write, by their operands."""
-
-_GIT_BEFORE = frozenset(("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"))
-"""Options of git itself, which stand before its command."""
-
-_VERSIONS = _set("gcc git java make node perl php python python3 ruby")
-"""Programs that tell their version and do nothing else for it, such as fetching the one that a project names."""
+_SILENCED = re.compile(r"2>(?:&1|[ \t]?/dev/null)(?=[\s;|&]|$)")
+"""Redirections that write no file: errors go where the output goes, or nowhere."""
+_BEFORE_A_WORD = frozenset(" \t\n;|&")
 
 
 def refusal(command: str) -> str:
     """Why a shell command may do more than look, in words; `""` if it only looks."""
     try:
-        parts = split(command)
+        parts = split(_unsilenced(command))
     except NotPlain as error:
         return f"it holds {error}"
     if not parts:
@@ -204,13 +35,34 @@ def refusal(command: str) -> str:
     return next((why for part in parts if (why := _refusal(part))), "")
 
 
+def _unsilenced(command: str) -> str:
+    """The command without the redirections that write no file, where they stand by themselves and outside of quotes."""
+    kept, quote, at, begins = list[str](), "", 0, True
+    while at < len(command):
+        character = command[at]
+        if not quote and begins and (found := _SILENCED.match(command, at)):
+            at = found.end()
+            continue
+        if character == "\\" and quote != "'":
+            kept.append(command[at : at + 2])
+            at, begins = at + 2, False
+            continue
+        if character == quote:
+            quote = ""
+        elif character in "'\"" and not quote:
+            quote = character
+        kept.append(character)
+        at, begins = at + 1, not quote and character in _BEFORE_A_WORD
+    return "".join(kept)
+
+
 def _refusal(part: Part) -> str:
     program, given = part.values[0], part.values[1:]
     if any(map(_expands, part.words)):
         return "it holds a variable"
-    if program in _FREE:
+    if program in looking.FREE:
         return ""
-    if program in _VERSIONS and given == ("--version",):
+    if program in looking.VERSIONS and given == ("--version",):
         return ""
     rule = _RULES.get(program)
     if rule is None:
@@ -258,7 +110,7 @@ def _may_become_option(word: str) -> bool:
     return False
 
 
-def _checked(options: Options) -> Callable[[Sequence[str]], str]:
+def _checked(options: looking.Options) -> Callable[[Sequence[str]], str]:
     return lambda given: next((why for word in given if (why := options.refusal(word))), "")
 
 
@@ -270,7 +122,7 @@ def _awk(given: Sequence[str]) -> str:
         return "an option that is not known to only read"
     return (
         ""
-        if rest[0].strip() and _AWK_SCRIPT.fullmatch(rest[0].strip())
+        if rest[0].strip() and looking.AWK_SCRIPT.fullmatch(rest[0].strip())
         else "its script may do more than print"
     )
 
@@ -286,7 +138,12 @@ def _date(given: Sequence[str]) -> str:
 
 def _find(given: Sequence[str]) -> str:
     for word in given:
-        if word.startswith("-") and not _NUMBER.match(word) and word[1:] not in _FIND and word != "-":
+        if (
+            word.startswith("-")
+            and not looking.NUMBER.match(word)
+            and word[1:] not in looking.FIND
+            and word != "-"
+        ):
             return f"{word} is not known to only look"
     return ""
 
@@ -301,17 +158,17 @@ def _command(given: Sequence[str]) -> str:
 
 def _sed(given: Sequence[str]) -> str:
     for word in given:
-        if word.startswith("-") and not _SED_FLAGS.fullmatch(word):
+        if word.startswith("-") and not looking.SED_FLAGS.fullmatch(word):
             return f"option {word} is not known to only read"
     scripts = [word for word in given if not word.startswith("-")][:1]
-    if not scripts or not all(_SED_SCRIPT.fullmatch(piece.strip()) for piece in scripts[0].split(";")):
+    if not scripts or not all(looking.SED_SCRIPT.fullmatch(piece.strip()) for piece in scripts[0].split(";")):
         return "its script is not known to only print"
     return ""
 
 
 def _test(given: Sequence[str]) -> str:
     for word in given:
-        if word.startswith("-") and word not in _TESTS:
+        if word.startswith("-") and word not in looking.TESTS:
             return f"{word} is not known to only look"
     return ""
 
@@ -323,15 +180,15 @@ def _uniq(given: Sequence[str]) -> str:
 
 def _git(given: Sequence[str]) -> str:
     rest = list(given)
-    while rest and rest[0] in _GIT_BEFORE:
+    while rest and rest[0] in looking.GIT_BEFORE:
         rest.pop(0)
     if not rest:
         return "no command"
     name, words = rest[0], rest[1:]
-    if name in _GIT:
-        why = _checked(_GIT[name])(words)
-    elif name in _GIT_LISTS:
-        why = _checked(_GIT_LISTS[name])(words) or _git_operands(name, words)
+    if name in looking.GIT:
+        why = _checked(looking.GIT[name])(words)
+    elif name in looking.GIT_LISTS:
+        why = _checked(looking.GIT_LISTS[name])(words) or _git_operands(name, words)
     else:
         return f"{name} is not known to only read"
     return f"{name}: {why}" if why else ""
@@ -374,5 +231,5 @@ _RULES: dict[str, Callable[[Sequence[str]], str]] = {
     "sed": _sed,
     "test": _test,
     "uniq": _uniq,
-    **{program: _checked(options) for program, options in _CHECKED.items()},
+    **{program: _checked(options) for program, options in looking.CHECKED.items()},
 }
