@@ -19,7 +19,14 @@ from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.past import requests
 from tui_agent.compaction.budget import SHARE
 from tui_agent.context import Context
-from tui_agent.events import CompactionCompleted, CompactionFailed, MicroCompacted, RequestFailed
+from tui_agent.events import (
+    CompactionCompleted,
+    CompactionFailed,
+    MicroCompacted,
+    RequestFailed,
+    TurnEnded,
+    TurnStarted,
+)
 from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, DoesNotFit, Limits
@@ -174,6 +181,8 @@ async def test_words_of_earlier_turns_go_where_there_are_no_calls_and_the_newest
         assert not run.all(RequestFailed)
         (told,) = run.all(MicroCompacted)
         assert told.elide == batch.id and told.items[0].startswith('"words number 0."')
+        around = [event for event in run.heard if isinstance(event, (TurnStarted, TurnEnded, MicroCompacted))]
+        assert isinstance(around[around.index(told) - 1], TurnStarted)  # not before a request needs the room
         await rebuilt(run)
 
 

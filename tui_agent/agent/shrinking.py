@@ -181,7 +181,8 @@ class Shrinking:
     async def relieve(self, *, ended: bool = False) -> None:
         """Do what is wanted, then make room if it is due. `ended`: no step follows at once."""
         await self.do_wanted()
-        await self._relief.relieve(self._replies.weigh().count, summaries=self._attended or not ended)
+        total = self._replies.weigh().count
+        await self._relief.relieve(total, summaries=self._attended or not ended, sending=not ended)
 
     async def do_wanted(self) -> bool:
         """Compact if a person asked for it; True if a summary is in force."""

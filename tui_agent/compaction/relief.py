@@ -84,10 +84,10 @@ class Relief:
             self._held = self.held
             self._emit(CompactionHeld(self._held))
 
-    async def relieve(self, total: int, *, summaries: bool = True) -> bool:
+    async def relieve(self, total: int, *, summaries: bool = True, sending: bool = True) -> bool:
         """Make room if it is due for a next request of so many tokens; True if something was changed.
 
-        `summaries` False leaves those to the next time.
+        `summaries` False leaves those to the next time. `sending`: the request follows at once, so that it has to fit.
         """
         policy, window = self._around.policy(), self._around.window()
         due = policy.due(total, window, floor=self._floor())
@@ -97,7 +97,7 @@ class Relief:
             return False
         if not policy.settings.auto:
             self._leave(due, "off", "compaction.auto is off in settings: /compact compacts")
-            return await self._fit(total, _OFF)
+            return sending and await self._fit(total, _OFF)
         if self.held:
             return self._leave(due, "held", "you took a compaction back: /compact compacts again")
         why = self._why_no_summary(self._floor(), policy.limit(window))
@@ -112,7 +112,7 @@ class Relief:
             return bool(freed)
         if why is not None:
             self._leave("full", *why)
-            return (why[0] == "off" and await self._fit(total, why[1])) or bool(freed)
+            return (sending and why[0] == "off" and await self._fit(total, why[1])) or bool(freed)
         if self._is_tried(total):
             return bool(freed)
         return await self._compact(Wanted("auto")) or bool(freed)
