@@ -70,6 +70,33 @@ async def test_the_newest_two_and_the_requests_stay(said: Said) -> None:
     assert retained.words() == ("4 requests of yours", "3 newest messages")
 
 
+async def test_what_was_told_last_of_a_goal_and_a_plan_in_force_stays(said: Said) -> None:
+    context = said.context
+
+    async def told(name: str) -> str:
+        (record,) = await context.append_message(
+            {"role": "user", "content": f"the {name}"}, origin="injection", sources=[{"name": name}]
+        )
+        return record.id
+
+    for name in ("goal", "plan", "todo"):
+        await told(name)
+    goal, plan, todo = await told("goal"), await told("plan"), await told("todo")
+    await turns(said, 4)
+    await context.set_state("goal", None)
+    assert not {goal, plan, todo} & set(retain(context).preserved), "nothing of it is in force"
+    await context.set_state("goal", {"text": "x"})
+    await context.set_state("todo", [{"text": "x", "status": "done"}])
+    retained = retain(context)
+    assert {goal, plan, todo} & set(retained.preserved) == {goal}
+    assert "1 reminder of goal or plan" in retained.words()
+    await context.set_state("plan", {"title": "x"})
+    retained = retain(context)
+    assert [retained.reasons.get(name) for name in (goal, plan, todo)] == ["guide", "guide", None]
+    assert await missing(said, retained) == []
+    assert len(await missing(said, retained, goal)) == 1, "a compaction without it is not carried out"
+
+
 async def test_results_and_reminders_do_not_count_among_the_newest(said: Said) -> None:
     await turns(said, 2)
     first = await said.words("now this")

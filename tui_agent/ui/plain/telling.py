@@ -27,6 +27,7 @@ _REASONS = {
     "planned": "done, with the plan",
     "denied": "stopped, because you said no",
     "failed": "failed",
+    "budget": "stopped, because the budget of the goal is spent",
     "max_tokens": "the answer was cut: it reached the longest length that the model may write",
     "refusal": "the model declined to answer",
 }
