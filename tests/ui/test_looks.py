@@ -130,7 +130,7 @@ PLAIN = (
     "jump",
 )
 PLAIN += ("records", "tokens", "queue", "connect_failed", "letters")
-PLAIN += ("request", "request_found", "request_diff")
+PLAIN += ("request_found", "request_diff")
 PLAIN += ("compacting", "compacted_doubts", "review", "records_picked", "tokens_saved")
 """Scenes in which colours say something."""
 

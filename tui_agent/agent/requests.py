@@ -162,11 +162,17 @@ class Requests:
             async with self._building:
                 if place is None:
                     return await self._next()
-                sent = await asyncio.to_thread(self._sent.__getitem__, place)
-                log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
-                return await asyncio.to_thread(self._again, sent, log)
-        except (ContextError, DoesNotFit, ProviderError, OSError) as error:
+                try:
+                    return await self._build(place)
+                except ValueError:
+                    return await self._build(place)  # the log was rewritten meanwhile
+        except (ContextError, DoesNotFit, ProviderError, OSError, ValueError) as error:
             raise NotBuilt(error) from error
+
+    async def _build(self, place: int) -> Built:
+        sent = await asyncio.to_thread(self._sent.__getitem__, place)
+        log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
+        return await asyncio.to_thread(self._again, sent, log)
 
     async def _next(self) -> Built:
         if self._upcoming is None:

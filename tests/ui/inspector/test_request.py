@@ -54,7 +54,9 @@ async def _to(made: Stage, words: str) -> None:
     await made.settle()
 
 
-@pytest.mark.parametrize("size", [NARROW, (200, 50), pytest.param(WIDE, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "size", [NARROW, *(pytest.param(s, marks=pytest.mark.slow) for s in (WIDE, (200, 50)))]
+)
 async def test_sections_kinds_shares_and_the_cache_are_told_and_the_sum_closes(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
@@ -197,6 +199,10 @@ async def test_the_whole_request_is_shown_as_json(tmp_path: Path) -> None:
         assert body == built.request.body()
         await made.press("j")
         await made.until(lambda: not tab.detail_open)
+        await made.press("y")
+        await made.until(
+            lambda: made.chat.composer.text == "y", "without an open text there is nothing to copy"
+        )
 
 
 async def test_a_huge_request_is_paged_and_drawn_only_where_it_is_seen(tmp_path: Path) -> None:
@@ -222,9 +228,8 @@ async def test_older_and_newer_requests(tmp_path: Path) -> None:
         assert "17,000 read (16,900 f" in made.text.replace("\n", "")
         await made.press("o")
         await made.until(lambda: "request 1 " in made.text and "messages  5" in made.text)
-        await made.press("o")
-        await made.settle()
-        assert "request 1 " in made.text, "there is none before it"
+        await made.press("o", "d")
+        await made.until(lambda: "there is no request before it" in made.text)
         await made.press("n", "n")
         await made.until(lambda: "the next request" in made.text)
         await made.press("n")
@@ -287,13 +292,6 @@ async def test_what_differs_from_the_one_before_and_from_a_marked_one(tmp_path: 
         await made.until(lambda: "the next request" in made.text and "what is sent" in made.text)
         await made.press("d")
         await made.until(lambda: "what differs: request 1 -> the next request" in made.text)
-
-
-async def test_there_is_nothing_to_compare_the_first_request_with(tmp_path: Path) -> None:
-    async with stage(tmp_path, size=WIDE, prepare=lambda session: conversation(session.context)) as made:
-        tab = await _open(made)
-        await made.press("d")
-        await made.until(lambda: "there is no request before it" in str(tab._sum.content))
 
 
 async def test_the_endpoint_counts_and_what_it_refuses_is_said(tmp_path: Path) -> None:
@@ -418,17 +416,15 @@ async def test_the_key_opens_it_and_closes_it(tmp_path: Path) -> None:
         await made.until(lambda: is_at(made, "Request"))
 
 
-async def test_a_letter_that_means_nothing_here_is_typed(tmp_path: Path) -> None:
-    async with stage(tmp_path, size=WIDE, prepare=_fill) as made:
-        await _open(made)
-        await made.press("y")
-        await made.settle()
-        assert made.chat.composer.text == "y", "without an open text there is nothing to copy"
-
-
 @pytest.mark.parametrize(
     ("keys", "shown"),
-    [((), "what is sent"), (("l",), "every request"), (("d",), "what differs"), (("j",), "as JSON")],
+    [
+        ((), "what is sent"),
+        *(
+            pytest.param(keys, shown, marks=pytest.mark.slow)
+            for keys, shown in ((("l",), "every request"), (("d",), "what differs"), (("j",), "as JSON"))
+        ),
+    ],
 )
 async def test_what_the_footer_offers_can_be_clicked(
     keys: tuple[str, ...], shown: str, tmp_path: Path
