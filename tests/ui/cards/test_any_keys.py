@@ -107,6 +107,11 @@ class Book:
         if card is not self.front:
             self.front, self.since = card, self.clock.now
 
+    def ask(self, **changes: Any) -> None:
+        """A card comes; the id of one that went is given again."""
+        question = self.made.session.ask(**changes)
+        (self.plans.add if question.kind == "plan" else self.plans.discard)(question.id)
+
     def _check(self, question: str, answer: Answer) -> None:
         counted = self.pressed.get(question, "")
         meant = _MEANT["plan" if question in self.plans else "approval"][answer.verdict]
@@ -142,7 +147,7 @@ async def _burst(book: Book, keys: tuple[str, ...]) -> None:
     for key in keys:
         card = made.chat.dock.card
         if key == _COMES:
-            made.session.ask(body="git push")
+            book.ask(body="git push")
         elif key == _GOES and card is not None:
             await made.session.settle(card.question.id, Answer("dismissed"))
         elif key != _GOES:
@@ -189,13 +194,10 @@ async def _step(book: Book, what: str, argument: Any) -> None:
             await clock.paste(made, argument)
             assert book.texts().count(argument) > before, "what was pasted is lost"
         case "ask":
-            made.session.ask(body=argument.strip())
+            book.ask(body=argument.strip())
             await made.settle()
         case "plan":
-            plan = made.session.ask(
-                kind="plan", tool="", call="", body="", rule="ask", editable=argument.strip()
-            )
-            book.plans.add(plan.id)
+            book.ask(kind="plan", tool="", call="", body="", rule="ask", editable=argument.strip())
             await made.settle()
         case "withdraw" if card is not None:
             words = card.words
