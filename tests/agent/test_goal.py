@@ -684,3 +684,28 @@ async def test_whatever_is_done_to_it_the_log_is_sound_and_what_is_active_is_wor
                 await check(run.context)
                 for usage, built in requests(run.context):
                     assert usage["request"] == built.sha256, somebody.done
+
+
+async def test_in_plan_mode_it_waits_with_the_plan_for_a_person(tmp_path: Path) -> None:
+    plan = {"title": "mend it", "text": "In two steps.", "steps": ["read it", "mend it"]}
+    answers = iter((Answer("dismissed"), Answer("once")))
+
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, answers=lambda asked: next(answers)) as run,
+    ):
+        await run.session.perform("mode", "plan")
+        server.script(Reply.tools(("write_file", {"path": "a", "content": "b"}), ("present_plan", plan)))
+        await run.session.perform("goal", "turns=3", "mend it")
+        await run.session.until_idle()
+        assert not (tmp_path / "a").exists()
+        assert (goal_of(run).status, goal_of(run).reason) == ("paused", "a plan waits for a person")
+        server.script(
+            Reply.tools(("present_plan", plan)),
+            Reply.tools(("goal", {"status": "complete"})),
+            Reply.text("it is mended"),
+        )
+        await run.session.perform("goal", "resume")
+        await run.session.until_idle()
+        assert goal_of(run).status == "complete"
+        await check(run.context)
