@@ -115,7 +115,7 @@ def _list(options: argparse.Namespace, sent: Sequence[Sent]) -> int:
         Column("FORESEEN", "right"),
         Column("WRITTEN", "right"),
         Column("OUT", "right"),
-        "IN",
+        "FILE",
     ]
     rows = [
         (
