@@ -78,6 +78,7 @@ async def test_enter_on_the_first_way_leads_to_the_record_in_the_inspector(tmp_p
             await made.until(lambda: made.chat.panel is not None, "the inspector")
             await made.until(lambda: "as it is on disk" in made.text, "the record, opened")
             assert "origin tool" in made.text and "toolu_1" in made.text
+            assert "refused: 1 UGLY" in made.text and "refused: http" in made.text
             await made.press("w")
             await made.until(
                 lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line"
@@ -86,7 +87,13 @@ async def test_enter_on_the_first_way_leads_to_the_record_in_the_inspector(tmp_p
             await made.press("enter")
             await made.until(lambda: "as edited by you" in made.text)
             await made.press("a")
-            await made.until(lambda: "edited: 1 UGLY" in made.text, "the record's row")
+            await made.until(lambda: "refused, edited" in made.text, "the record's row")
+            await made.until(lambda: made.chat.dock.card is not None, "whether to send it again")
+            server.script(Reply.text("it is done"))
+            await made.press("tab", "a") if not made.chat.dock.has_keys else await made.press("a")
+            await made.until(
+                lambda: "it is done" in made.text and "refused" not in made.text, "that it is none"
+            )
 
 
 async def test_the_next_turn_takes_the_card_away_and_a_key_asks_again_without_it(tmp_path: Path) -> None:

@@ -154,6 +154,7 @@ class Places(Copying):
                     lacking=max(0, shown - context.weigh().total) if new else 0,
                     trace=session.folder.events_path,
                     requests=session.requests,
+                    refused=cast("ChatScreen", self).results.refusing.refused,
                 )
 
             self.panel = Panel(session.context, around, id="panel")

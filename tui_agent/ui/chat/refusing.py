@@ -6,7 +6,7 @@ when a person goes there. Once a record is shortened, left out or written anew, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,20 +35,30 @@ class Refusing:
         """The last request failed, and could be sent again."""
         self._asked = False
         """A card may be there."""
+        self.refused: Mapping[str, str] = {}
+        """The records that the endpoint refused last, each with its words; none once it took a request."""
 
     def hear(self, event: Event) -> None:
         """Something happened."""
         match event:
-            case said.RequestFailed(ways=ways, records=records):
+            case said.RequestFailed(message=message, ways=ways, records=records):
                 self._failed = True
+                self._refuses(dict.fromkeys(records, message.partition("\n")[0]))
                 if records:
                     self._screen.work(self.ask(ways, asked=False), "cards")
             case said.TurnStarted() | said.Rotated():
                 self._failed = False
-                if not self._asked:
-                    return
-                self._asked = False
-                self._screen.work(self._screen.withdraw(_WAYS), "cards")
+                if self._asked:
+                    self._asked = False
+                    self._screen.work(self._screen.withdraw(_WAYS), "cards")
+            case said.ReplyEnded():
+                self._refuses({})
+
+    def _refuses(self, refused: Mapping[str, str]) -> None:
+        if refused != self.refused:
+            self.refused = refused
+            if self._screen.panel is not None:
+                self._screen.panel.changed()
 
     async def ask(self, ways: Sequence[str], *, asked: bool = True) -> None:
         """Ask which way out of a failure to go; each names a command. `asked`: a person wants to be asked."""

@@ -79,6 +79,8 @@ class Results:
 
     def hear(self, event: Event) -> None:
         """Something happened; of a rewrite `rotated` is told."""
+        if isinstance(event, said.RequestFailed) or "refusing" in self.__dict__:  # none is made for nothing
+            self.refusing.hear(event)
         match event:
             case said.CompactionCompleted():
                 from tui_agent.ui.transcript.compacted import completed  # not needed before there is one
@@ -91,16 +93,12 @@ class Results:
             case said.TurnStarted():
                 self._settle()
                 self.remembering.hear(event)
-                self.refusing.hear(event)
-            case said.RequestFailed():
-                self.refusing.hear(event)
             case said.MemoryProposed() | said.MemoryChanged():
                 self.remembering.hear(event)
 
     def rotated(self, event: said.Rotated) -> None:
         """The history was read anew after a rewrite."""
         self._screen.work(self._screen.withdraw(_UNDO), "cards")
-        self.refusing.hear(event)
         made = self._made
         if made is not None and event.op in _COMPACTIONS and event.backup == made.of:
             self._screen.transcript.put(made)

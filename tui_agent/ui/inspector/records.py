@@ -55,6 +55,7 @@ class Records(Tab):
         super().__init__(context, rows, around)
         self._records: Sequence[Record] = ()
         self._digits = 0
+        self._refused: Mapping[str, str] = {}
         self._opened = -1
         self.came_from = ""
         """The name of the tab that led to a record here."""
@@ -79,7 +80,7 @@ class Records(Tab):
 
     def load(self) -> None:
         first = not len(self._records)
-        self._records = self.context.records
+        self._records, self._refused = self.context.records, self.around.refused
         self.rows.show(self.cells, len(self._records), columns=self.columns())
         if first:
             self.rows.move(len(self._records) - 1)
@@ -151,11 +152,12 @@ class Records(Tab):
         )
 
     def _flags(self, record: Record) -> str:
-        """What stands before a record's words: that it is pinned, dropped or shortened."""
+        """What stands before a record's words: that it is refused, pinned, dropped or shortened."""
+        refused = ["refused"] if record.id in self._refused else []
         if record.role.startswith("_"):
-            return ""
+            return "refused: " if refused else ""
         marks = self.context.marks(record.id)
-        said = ["pinned"] if marks.get("pinned") else []
+        said = refused + (["pinned"] if marks.get("pinned") else [])
         if elisions := self.context.elided(record.id):
             edited = elisions[-1].reason == "edit"
             said.append(_DROPPED if _is_dropped(elisions) else _EDITED if edited else _SHORTENED)
@@ -172,6 +174,8 @@ class Records(Tab):
         checkpoint = self._checkpoint(record)
         if checkpoint:
             yield checkpoint, ""
+        if record.id in self._refused:
+            yield f"refused: {literal.one_line(self._refused[record.id])}", "$text-error"
         raw = record.raw[:_MOST_SHOWN].decode("utf-8", "replace")
         if record.damaged:
             yield f"damaged: {literal.one_line(record.damaged)}", "$text-error"

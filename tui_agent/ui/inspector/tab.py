@@ -12,8 +12,8 @@ the text of the opened row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -64,7 +64,8 @@ class Around:
     `window` is the model's, in tokens, 0 if it is not known; `micro` and `full` are the weights above which old results
     are shortened next and at which a summary is due, and `still` is why neither happens by itself: off, held, or
     nothing. `lacking` is what the first prompt of a new log adds to
-    the figures: system prompt and tools. `trace` is the session's events.jsonl, `requests` are those of the session.
+    the figures: system prompt and tools. `trace` is the session's events.jsonl, `requests` are those of the session,
+    `refused` the records that the endpoint refused last, each with its words.
     """
 
     writable: bool = False
@@ -75,6 +76,7 @@ class Around:
     lacking: int = 0
     trace: Path | None = None
     requests: Requests | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 class Tab(Covered):
