@@ -123,7 +123,7 @@ def travel(terminal: Terminal, show: Show) -> None:
 def inspect(terminal: Terminal, further: int) -> None:
     """Open the inspector, at the tab where it was closed, and go so many tabs further."""
     terminal.keys("C-x", "i")
-    terminal.wait("Records +Checkpoints +Backups")
+    terminal.wait("Records +(Checkpoints|Points) +Backups")
     terminal.wait("/ filter")
     for _ in range(further):
         terminal.keys("Right")
@@ -132,7 +132,7 @@ def inspect(terminal: Terminal, further: int) -> None:
 def leave(terminal: Terminal) -> None:
     """Close the inspector; a terminal takes Escape and a key after it at once for one key with Alt."""
     terminal.keys("C-x", "i")
-    terminal.wait("Records +Checkpoints +Backups", gone=True)
+    terminal.wait("Records +(Checkpoints|Points) +Backups", gone=True)
 
 
 def say(terminal: Terminal, words: str) -> None:
