@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.agent.requests import Built
+from tui_agent.agent.requests import Built, NotBuilt
 from tui_agent.context.sent import Sent
 from tui_agent.messages.request import Request
 from tui_agent.messages.tokens import Estimator, Tokens
@@ -69,6 +69,8 @@ class FakeRequests:
         self._session = session
         self.sent: list[tuple[Sent, int]] = []
         self.left: list[Item] = []
+        self.lost: set[int] = set()
+        """Places of requests whose file is no longer kept."""
         self.built: list[int | None] = []
         self.has_next = True
         self.fails: Exception | None = None
@@ -98,6 +100,8 @@ class FakeRequests:
         return len(self.sent)
 
     def __getitem__(self, place: int) -> Sent:
+        if place in self.lost:
+            raise NotBuilt("context_1.jsonl: it is no longer kept.")
         return self.sent[place][0]
 
     @property
@@ -110,6 +114,8 @@ class FakeRequests:
     async def build(self, place: int | None) -> Built:
         if self.fails is not None:
             raise self.fails
+        if place is not None:
+            self[place]
         self.built.append(place)
         context = self._session.context
         sent, held = (None, len(context.history)) if place is None else self.sent[place]

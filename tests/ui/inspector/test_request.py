@@ -263,6 +263,14 @@ async def test_the_list_of_requests_leads_to_one(tmp_path: Path) -> None:
         await made.press("l")
         await made.until(lambda: "every request of this session" in made.text)
         assert "2 requests, newest first" in made.text
+        made.session.requests.lost = {0}
+        made.chat.panel.tab.rows.redraw()  # type: ignore[union-attr]
+        await made.until(lambda: "not kept" in made.text, "a file is gone")
+        await made.press("end", "enter")
+        await made.until(lambda: "context_1.jsonl: it is no longer kept." in made.text)
+        made.session.requests.lost = set()
+        await made.press("l")
+        await made.until(lambda: "every request" in made.text)
         await made.press("end", "enter")
         await made.until(lambda: "request 1 " in made.text and "what is sent" in made.text)
         await made.press("l")

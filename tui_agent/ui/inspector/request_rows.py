@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from textual.content import Content
 
 from tui_agent import literal
+from tui_agent.commands import CommandError
 from tui_agent.ui import words
 from tui_agent.ui.inspector.grouping import (
     LEFT_OUT,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _NAME = 60
 """Characters of a name that a row takes."""
+_LOST = "not kept"
 SIGNS = {
     "added": ("+", "$text-success"),
     "gone": ("-", "$text-error"),
@@ -296,23 +298,19 @@ class History:
         """The row of a request."""
         return 0 if place is None else self._many - 1 - place + self._next
 
+    def _sent(self, place: int) -> Sent | None:
+        """A request; None if the file that tells of it is no longer kept."""
+        try:
+            return self._get(place)
+        except CommandError:
+            return None
+
     def columns(self, *, narrow: bool) -> Sequence[Column]:
         self._narrow = narrow
-        first = (
-            Column("no", 6, "right"),
-            Column("turn", 5, "right"),
-            Column("tokens in", 9, "right"),
-            Column("cache", 5, "right"),
-        )
-        if narrow:
-            return (*first, Column("when"))
-        return (
-            *first,
-            Column("foreseen", 8, "right"),
-            Column("out", 7, "right"),
-            Column("when", 12),
-            Column("model"),
-        )
+        figures = [Column("no", 5, "right"), Column("turn", 4, "right"), Column("tokens in", 9, "right")]
+        figures.append(Column("cache", 5, "right"))
+        more = [] if narrow else [Column("foreseen", 8, "right"), Column("out", 6, "right")]
+        return (*figures, *more, Column("when"))
 
     def key(self, index: int) -> Hashable:
         return self.place(index)
@@ -321,7 +319,9 @@ class History:
         place = self.place(index)
         if place is None:
             return "next"
-        sent = self._get(place)
+        sent = self._sent(place)
+        if sent is None:
+            return f"{place + 1} {_LOST}"
         return (
             f"{sent.n} turn {sent.turn} {words.clock(sent.at)} {sent.model} {sent.total_input:,} {sent.file}"
         )
@@ -331,14 +331,16 @@ class History:
         mark = "*" if place in self._marked else ""
         if place is None:
             return (Content.styled(f"{mark}next", "bold"),)
-        sent = self._get(place)
+        sent = self._sent(place)
+        if sent is None:
+            return (f"{mark}{place + 1}", "", "", "", Content.styled(_LOST, "$text-muted"))
         turn, cached = "" if sent.turn is None else f"{sent.turn}", percent(sent.cache_read, sent.total_input)
         first = (f"{mark}{sent.n}", turn, f"{sent.total_input:,}", cached)
         when = words.clock(sent.at, short=self._narrow)
         if self._narrow:
             return (*first, when)
         foreseen = "" if sent.predicted is None else percent(sent.predicted, sent.total_input)
-        return (*first, foreseen, f"{sent.output:,}", when, sent.model)
+        return (*first, foreseen, f"{sent.output:,}", when)
 
 
 class Differing:

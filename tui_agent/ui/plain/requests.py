@@ -101,9 +101,16 @@ def _figures(sent: Sent) -> str:
 
 
 def _list(requests: Requests, many: int) -> list[str]:
-    newest = [requests[place] for place in range(max(0, many - _LISTED), many)]
-    rows = [f"{_name(sent)}: {sent.total_input:,} tokens, {_figures(sent)}" for sent in newest]
+    rows = [_listed(requests, place) for place in range(max(0, many - _LISTED), many)]
     return [reading.count(many, "request was sent", "requests were sent"), *rows]
+
+
+def _listed(requests: Requests, place: int) -> str:
+    try:
+        sent = requests[place]
+    except CommandError as error:
+        return f"request {place + 1:,}: {error}"
+    return f"{_name(sent)}: {sent.total_input:,} tokens, {_figures(sent)}"
 
 
 def _difference(found: Difference) -> list[str]:
