@@ -307,9 +307,9 @@ class History:
 
     def columns(self, *, narrow: bool) -> Sequence[Column]:
         self._narrow = narrow
-        figures = [Column("no", 5, "right"), Column("turn", 4, "right"), Column("tokens in", 9, "right")]
+        figures = [Column("no", 6, "right"), Column("turn", 5, "right"), Column("tokens in", 9, "right")]
         figures.append(Column("cache", 5, "right"))
-        more = [] if narrow else [Column("foreseen", 8, "right"), Column("out", 6, "right")]
+        more = [] if narrow else [Column("foreseen", 8, "right")]
         return (*figures, *more, Column("when"))
 
     def key(self, index: int) -> Hashable:
@@ -340,7 +340,7 @@ class History:
         if self._narrow:
             return (*first, when)
         foreseen = "" if sent.predicted is None else percent(sent.predicted, sent.total_input)
-        return (*first, foreseen, f"{sent.output:,}", when)
+        return (*first, foreseen, when)
 
 
 class Differing:
