@@ -82,6 +82,8 @@ class Replies:
         self.unsent: Callable[[], Iterable[Item]] = tuple
         """Gives the injections that were due and left out."""
         self._last: Request | None = None
+        self._generation = context.generation
+        """That of the log which the last request was built of."""
         self._recalled = False
         self.use(provider, level)
 
@@ -119,7 +121,8 @@ class Replies:
     async def _build(self) -> tuple[Request, Manifest, Prediction]:
         await self.recall()
         request, manifest, predicted = await asyncio.to_thread(self._assembled)
-        self._last = request  # what the next one has in common with it is not made again
+        # what the next one has in common with it is not made again
+        self._last, self._generation = request, self._context.generation
         return request, manifest, predicted
 
     async def recall(self) -> None:
@@ -138,6 +141,8 @@ class Replies:
 
     def weigh(self) -> Total:
         """The weight of the next request; tells the screen. What a new log still lacks counts as pending."""
+        if self._generation != self._context.generation:
+            self._last = None  # it is of a log that was rewritten, and would keep all of that in memory
         total = total_of(self._context)
         if self.lacking and self._context.system_prompt is None:
             count, pending = total.count + self.lacking, total.pending + self.lacking
