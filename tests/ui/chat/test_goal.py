@@ -10,6 +10,7 @@ from textual.content import Content
 from tests.support.hostile import SMALL, acts
 from tests.ui.stage import stage
 from tui_agent import events as said
+from tui_agent.agent.commands import goal
 from tui_agent.context import Context
 from tui_agent.messages.blocks import text_block
 from tui_agent.planning import briefing
@@ -45,8 +46,8 @@ def test_the_line_says_how_far_it_is_and_why_it_stands_still() -> None:
 
 @pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
 def test_no_words_of_it_act(text: str) -> None:
-    goal = State(text, "paused", text, milestones=(Milestone(text),))
-    for shown in (line(goal, 80), *rows((), 80, 8, goal=goal)):
+    hostile = State(text, "paused", text, milestones=(Milestone(text),))
+    for shown in (line(hostile, 80), *rows((), 80, 8, goal=hostile)):
         assert "\n" not in shown.plain and not acts(shown.plain)
 
 
@@ -92,6 +93,11 @@ async def test_it_is_on_the_screen_and_has_a_key(tmp_path: Path) -> None:
         made.chat.composer.put("/goal turns=3 one\n  two")
         await made.press("enter")
         await made.until(lambda: ("goal", "turns=3 one\n  two") in made.session.performed)
+        goal.add_to(made.session.commands)
+        await made.type("/goal mil")
+        await made.until(lambda: "done, open or drop" in made.text)
+        await made.press("tab")
+        await made.until(lambda: made.chat.composer.text == "/goal milestone")
 
 
 async def test_a_turn_of_it_is_read_from_the_log_as_it_was_shown(tmp_path: Path) -> None:

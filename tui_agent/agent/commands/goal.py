@@ -27,11 +27,14 @@ _CLEARED = "the goal is dropped; a jump back to before brings it back"
 
 def add_to(commands: Commands) -> None:
     """Add these commands to the list."""
-    commands.add(Command("goal", goal, "[TEXT, pause, resume, complete, clear, edit, budget or milestone]"))
+    commands.add(Command("goal", goal, "[TEXT or pause, resume, ...]"))
 
 
 async def goal(session: Session, *words: str) -> Outcome:
-    """Show the goal, or set one that is worked on turn by turn until it is reached or its budget (turns=10) is spent"""
+    """Show the goal, or set one: it is worked on turn by turn until it is reached or its budget (turns=10) is spent
+
+    First words that are none: pause, resume, complete, clear, edit TEXT, budget turns=20, milestone TEXT (or done 1).
+    """
     text = " ".join(words).strip()
     first, rest = _parted(text)
     try:

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STYLES = {"active": "$text-accent", "paused": "$text-warning", "blocked": "$text-warning"}
+WORDS = (
+    ("pause", "begin no further turn"),
+    ("resume", "go on with it"),
+    ("complete", "say that it is reached"),
+    ("clear", "drop it"),
+    ("edit", "put another text in its place"),
+    ("budget", "what it may take: turns=20 tokens=200k minutes=30, none for no limit"),
+    ("milestone", "add one; done, open or drop with its number"),
+)
+"""What may stand behind /goal in the place of a text."""
 _LONGEST = 400
 """Characters of a goal's words that are looked at."""
 _REASON = 60

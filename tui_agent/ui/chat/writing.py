@@ -204,6 +204,10 @@ class Writing(Ladders):
                     (backup.name, f"{backup.op}, {figures.clock(backup.at)}, {figures.size(backup.bytes)}")
                     for backup in kept[:_MOST_VALUES]
                 ]
+            case _ if argument.startswith("[TEXT or pause"):
+                from tui_agent.ui.chat.goal import WORDS  # not needed before the first frame
+
+                found = [(word, words) for word, words in WORDS if word.startswith(typed)]
             case _:
                 return []
         return [Candidate(value, value, words, True, (value,)) for value, words in found]
