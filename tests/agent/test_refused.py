@@ -93,6 +93,7 @@ async def test_the_prompt_and_the_tools_can_be_meant(tmp_path: Path, server: Scr
         assert roles == ["_system_prompt", "_tools"]
         assert not any("/drop" in way or "/edit" in way for way in failed.ways)
         assert run.context.tools is not None
+        assert sum("(/refresh)" in way for way in failed.ways) == 2
         assert f"the tools that are offered, {run.context.tools[3]['name']}" in failed.message
 
 

@@ -103,6 +103,10 @@ def _ways(record: Record, context: Context) -> Iterator[str]:
     """What can be done about a record that the endpoint refuses."""
     number = record.line
     yield f"look at record {number} (/record {number})"
+    if record.role == "_system_prompt":
+        yield "mend the instructions, then put them in force (/refresh)"
+    elif record.role == "_tools":
+        yield "turn off what offers that tool, then put the tools of now in force (/refresh)"
     if record.role not in ("user", "assistant"):
         return
     if picked.can_shorten(context, record.id):

@@ -14,6 +14,7 @@ _SHELL = {
     "/elide": "tui-agent context elide {0}",
     "/model": "--profile P",
     "/record": "tui-agent context show",
+    "/refresh": "tui-agent context compact",
     "/revert": "tui-agent context revert {0}",
 }
 

@@ -37,7 +37,7 @@ TITLE_CHARACTERS = 400
 GAP = 2
 """Blanks between a call's words and its state."""
 _COMMAND = re.compile(r"(?:^|\()((/[a-z]+)(?: \d+)?)(?=\)|\s|$)")
-_OF_RECORDS = ("/record", "/elide", "/drop", "/edit")
+_OF_RECORDS = ("/record", "/elide", "/drop", "/edit", "/refresh")
 _COMMANDS = frozenset((*(f"/{action.slash}" for action in ACTIONS if action.slash), *_OF_RECORDS))
 """Those that a way out may name; a record's number may stand behind one."""
 STATES = {
