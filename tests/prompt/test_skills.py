@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,18 @@ def test_a_long_one_is_cut_at_a_line_and_said(tmp_path: Path) -> None:
     assert len(one.body) <= BODY_CHARACTERS and one.body.endswith("a line of it")
     assert one.cut == len(body.strip()) - BODY_CHARACTERS and len(one.description) == 300
     assert "its head is told" in found.notices[0]
+
+
+def test_one_that_cannot_be_read_is_said_and_keeps_no_other_from_being_found(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude" / "skills"
+    write(folder, "good", skill("good"))
+    (folder / "loop").symlink_to("loop")
+    (folder / "pipe").mkdir()
+    os.mkfifo(folder / "pipe" / "SKILL.md")
+    (folder / "folder" / "SKILL.md").mkdir(parents=True)
+    found = find(tmp_path, tmp_path / "config")
+    assert [one.name for one in found.skills] == ["good"]
+    assert sorted(notice.split("/")[2] for notice in found.notices) == ["folder", "loop", "pipe"]
 
 
 def test_a_link_that_leads_out_of_the_workspace_is_not_followed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from hypothesis import given
@@ -58,6 +59,33 @@ def test_what_cannot_be_read_is_said_and_not_fatal(tmp_path: Path) -> None:
     layers = SystemPrompt(root=tmp_path, folder=tmp_path).layers()
     assert [layer.source for layer in layers] == ["tui-agent", "CLAUDE.md"]
     assert "bad � bytes" in layers[1].text
+
+
+def test_a_pipe_in_the_place_of_a_file_is_said_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "AGENTS.md")
+    prompt = SystemPrompt(root=tmp_path, folder=tmp_path)
+    assert [layer.source for layer in prompt.layers()] == ["tui-agent"]
+    assert prompt.notices == ["AGENTS.md was not read: it is a named pipe, not a file"]
+
+
+def test_a_link_that_leads_out_of_the_workspace_is_not_followed(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    (tmp_path / "key").write_text("secret")
+    (root / "AGENTS.md").symlink_to(tmp_path / "key")
+    prompt = SystemPrompt(root=root, folder=root)
+    assert "secret" not in joined(prompt.layers())[0]
+    assert "leads out" in prompt.notices[0]
+
+
+def test_what_two_files_say_alike_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("use tabs")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    (tmp_path / "MEMORY.md").write_text("use tabs\n")
+    prompt = SystemPrompt(root=tmp_path, folder=tmp_path)
+    assert [layer.source for layer in prompt.layers()] == ["tui-agent", "AGENTS.md"]
+    (tmp_path / "MEMORY.md").write_text("use spaces")
+    assert [layer.source for layer in prompt.layers()] == ["tui-agent", "AGENTS.md", "MEMORY.md"]
 
 
 def test_two_builds_are_byte_identical(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import hostile
-from tui_agent.workspace.guard import PathError, inside, kind, relative, resolve
+from tui_agent.workspace.guard import PathError, head, inside, kind, relative, resolve
 
 
 @pytest.fixture
@@ -140,3 +140,14 @@ def test_what_lies_there_is_told_without_opening_it(root: Path) -> None:
     assert kind(root / "pipe") == kind(root / "link") == "a named pipe"
     assert kind(Path("/dev/zero")) == "a device"
     assert kind(root / "no") == kind(root / "dangling") == kind(root / "src" / "a.py" / "x") == "nothing"
+
+
+def test_the_head_of_a_file_is_read_and_nothing_else_is_waited_for(root: Path) -> None:
+    assert head(root / "src" / "a.py", 10) == b"a"
+    assert head(root / "src" / "a.py", 0) == b""
+    os.mkfifo(root / "pipe")
+    open_before = len(os.listdir("/dev/fd"))
+    for name, kind_of_error in [("pipe", OSError), ("src", IsADirectoryError), ("none", FileNotFoundError)]:
+        with pytest.raises(kind_of_error):
+            head(root / name, 10)
+    assert len(os.listdir("/dev/fd")) == open_before

@@ -106,7 +106,14 @@ def _files(folder: Path) -> list[Path]:
         inside = sorted(folder.iterdir())[:_FOLDERS_LOOKED_AT]
     except OSError:
         return []
-    return [file for one in inside if (file := one / FILE).is_file()]
+    return [file for one in inside if _is_there(file := one / FILE)]
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return guard.kind(file) != "nothing"
+    except OSError:
+        return True  # reading it says what is wrong
 
 
 def _reason(error: Exception) -> str:
@@ -114,8 +121,7 @@ def _reason(error: Exception) -> str:
 
 
 def _read(file: Path, place: str, *, trusted: bool) -> Skill:
-    with file.open("rb") as opened:
-        data = opened.read(_FILE_BYTES + 1)
+    data = guard.head(file, _FILE_BYTES + 1)
     text = data[:_FILE_BYTES].decode("utf-8", "replace")
     header = _HEADER.match(text)
     if header is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tui_agent.prompt import remembered
+from tui_agent.workspace import guard
 
 if TYPE_CHECKING:
     from tui_agent.prompt.remembered import Listed
@@ -131,21 +132,28 @@ class SystemPrompt:
     def instructions(self) -> list[Layer]:
         """The layers of the workspace's files, the person's profile and the session."""
         self.notices = []
-        layers = []
-        for folder in self._folders():
-            for name in WORKSPACE_FILES:
-                path = folder / name
-                text = self._read(path)
-                if text:
-                    shown = path.relative_to(self._root).as_posix()
-                    layers.append(
-                        Layer("workspace", shown, f"Instructions of this project, from {shown}:\n\n{text}")
-                    )
-        if self._profile is not None and (text := self._read(self._profile)):
+        layers = [
+            Layer("workspace", shown, f"Instructions of this project, from {shown}:\n\n{text}")
+            for shown, text in self._files().items()
+        ]
+        if self._profile is not None and (text := self._read(self._profile, self._profile.name)):
             layers.append(Layer("profile", self._profile.name, f"About the person you work for:\n\n{text}"))
         own = self._own() if self._own is not None else {}
         layers += [Layer("session", source, text.strip()) for source, text in own.items() if text.strip()]
         return layers
+
+    def _files(self) -> dict[str, str]:
+        """The texts of the workspace's files by their paths; one that several say, by link or copy, once."""
+        texts: dict[str, str] = {}
+        for folder in self._folders():
+            for name in WORKSPACE_FILES:
+                path = folder / name
+                shown = guard.relative(self._root, path)
+                if not guard.inside(self._root, path):
+                    self.notices.append(f"{shown} was not read: it is a link that leads out of {self._root}")
+                elif (text := self._read(path, shown)) and text not in texts.values():
+                    texts[shown] = text
+        return texts
 
     def _folders(self) -> list[Path]:
         try:
@@ -157,17 +165,16 @@ class SystemPrompt:
             folders.append(folders[-1] / part)
         return folders
 
-    def _read(self, path: Path) -> str:
+    def _read(self, path: Path, shown: str) -> str:
         try:
-            with path.open("rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
+            data = guard.head(path, MAX_FILE_BYTES + 1)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return ""
         except OSError as error:
-            self.notices.append(f"{path.name} was not read: {error.strerror or error}")
+            self.notices.append(f"{shown} was not read: {error.strerror or error}")
             return ""
         if len(data) > MAX_FILE_BYTES:
-            self.notices.append(f"{path.name} is longer than {MAX_FILE_BYTES // 1024} KB: its head was taken")
+            self.notices.append(f"{shown} is longer than {MAX_FILE_BYTES // 1024} KB: its head was taken")
             data = data[:MAX_FILE_BYTES].rsplit(b"\n", 1)[0]
         return data.decode("utf-8", "replace").strip()
 
