@@ -79,6 +79,19 @@ async def test_after_a_restart_the_prediction_is_that_of_the_log(
             assert usage.predicted == usage.cache_read > 0
 
 
+async def test_another_model_after_a_restart_is_no_surprise(tmp_path: Path, clock: Clock) -> None:
+    async with ScriptedServer() as server:
+        server.caching(clock=clock.server)
+        server.models = [DEFAULT_MODEL, DEFAULT_MODEL | {"id": "other"}]
+        async with engine(tmp_path, server) as run:
+            await talked(run, server)
+        settings = scripted_settings(server, model="other")
+        async with engine(tmp_path, server, settings=settings, resume="latest") as run:
+            usage = await asked(run, server)
+            assert (usage.predicted, usage.cache_read, usage.parted) == (0, 0, "another model")
+            assert not [notice for notice in run.all(Notice) if notice.source == "cache"]
+
+
 async def test_after_a_restart_a_summary_leaves_what_it_leaves(tmp_path: Path, clock: Clock) -> None:
     async with ScriptedServer() as server:
         server.caching(clock=clock.server)

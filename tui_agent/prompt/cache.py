@@ -21,6 +21,8 @@ from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.held import (
     CROWDED,
     MESSAGES,
+    OTHER_MODEL,
+    OTHER_THINKING,
     Entry,
     Front,
     Line,
@@ -130,6 +132,8 @@ class PrefixWatch:
         self._announced: dict[str, None] | None = None
         """Why the next request may part from the last, in words, as far as it was said; None: it may not."""
         self._asked: _Asked | None = None
+        self._excused = frozenset((CROWDED,))
+        """Breaks that are no surprise to whoever asks, though nobody announces them."""
         self.parted = ""
         """Why the last request does not extend the one before, announced or not; "" if it does."""
 
@@ -166,7 +170,8 @@ class PrefixWatch:
         self.parted = (", ".join(announced or ()) or difference) if difference else ""
         self._follow(request, at, parted=bool(difference))
         self._asked = _Asked(request, predicted, at)
-        return difference if difference and announced is None and difference != CROWDED else None
+        excused, self._excused = self._excused, frozenset((CROWDED,))
+        return difference if difference and announced is None and difference not in excused else None
 
     def begun(self, at: datetime) -> None:
         """The answer to the last request begins: by now the server has read its cache and written to it, whatever
@@ -192,6 +197,8 @@ class PrefixWatch:
         self.sent(request, at, self.predict(request, at, total=total, estimator=estimator))
         self.answered(usage)
         self._announced, self.parted = announced, ""
+        # a session may be opened with another profile
+        self._excused |= {OTHER_MODEL, OTHER_THINKING}
 
     def beside(self, request: Request, at: datetime | None = None) -> None:
         """Another request was answered, which may begin as these do: one for a summary."""

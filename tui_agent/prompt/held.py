@@ -72,6 +72,7 @@ def least_cached(model: str) -> int:
     return next((least for start, least in _LEASTS.items() if name.startswith(start)), _LEAST)
 
 
+OTHER_MODEL, OTHER_THINKING = "another model", "another thinking setting"
 CROWDED = "pictures of over 2000 px are left out of a request with more than 20"
 """Why a request parts from one with fewer pictures, or from one with more: the API's limit, so it is no surprise."""
 
@@ -134,13 +135,13 @@ class Line:
     def difference(self, new: Request) -> str:
         """Why a request does not extend the last of this line; "" if it does."""
         if self._model != new.model:
-            return "another model"
+            return OTHER_MODEL
         if self._tools != new.tools:
             return "other tools"
         if self._system != new.system:
             return "another system prompt"
         if self._thinking != new.thinking:
-            return "another thinking setting"
+            return OTHER_THINKING
         if len(new.prints) < len(self._prints):
             return "an earlier point of the conversation"
         whole = _common(self._prints, new.prints)
