@@ -21,7 +21,8 @@ ABILITIES = """\
 - **edit** `FILE`: replace `A` with `B`; **add** a line `TEXT` to `FILE`; **create** `FILE` with `TEXT`
 - **run** `COMMAND`; **todo**: one, two, three; **remember** that ...; **what do you remember**
 - **think** about something; be **long**; do several things **at once**; **fail**
-- several of these in a row: read `a.txt`, then run `ls`; **plan** to do them first"""
+- several of these in a row: read `a.txt`, then run `ls`; **plan** to do them first
+- **/goal** in front of them: one in each turn, until all are done"""
 
 _DEFAULT_SECTIONS = 12
 _MOST_SECTIONS = 400
