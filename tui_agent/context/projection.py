@@ -122,17 +122,6 @@ class Projection:
         """What refers to other lines by id, until there is an index; and usages that do."""
         self._uncovered: list[tuple[int, Header]] = []
         self._bodies = Bodies()
-        self._handlers: dict[str, Callable[[int, Header, bytes], None]] = {
-            "_usage": self._usage,
-            "_system_prompt": self._prompt,
-            "_tools": self._tools,
-            "_state": self._state,
-            "_mark": self._mark,
-            "_elide": self._elide,
-            "_restore_elided": self._restore_elided,
-            "_compaction": self._head,
-            "_rewind": self._head,
-        }
 
     # --- taking lines ------------------------------------------------------------------------------------------
 
@@ -189,7 +178,7 @@ class Projection:
         A blank line is nothing. Returns where the next line would lie. A restore spends its time in this loop.
         """
         roles, origins, blocks = self.roles.append, self.origins.append, self.blocks.append
-        ids, codes, known, handlers = self.ids, self._codes, self.index, self._handlers
+        ids, codes, known, handlers = self.ids, self._codes, self.index, _HANDLERS
         messages, visible = self.messages.append, self.visible.append
         hollow, live, bulk, use = self._hollow.append, self._live, self._bulk, self.usages.add
         first = index = len(self.starts)
@@ -257,7 +246,7 @@ class Projection:
                         # As a step writes it: its checkpoint, the answer, the usage.
                         use(index, header.token_count, header.exact is not False, step, index - 1)
                     elif (handler := handlers.get(role)) is not None:
-                        handler(index, header, line)
+                        handler(self, index, header, line)
                 code = codes.get(role) or self._code(role)
             except Damaged as error:
                 self.damage[index] = str(error)
@@ -657,6 +646,20 @@ class Projection:
         body = self.body(index)
         own = {key: body[key] for key in MARKS if key in body}
         return own | self.marked.get(index, {})
+
+
+# of the class, so that a projection is not part of a circle and goes with its last reader
+_HANDLERS: dict[str, Callable[[Projection, int, Header, bytes], None]] = {
+    "_usage": Projection._usage,
+    "_system_prompt": Projection._prompt,
+    "_tools": Projection._tools,
+    "_state": Projection._state,
+    "_mark": Projection._mark,
+    "_elide": Projection._elide,
+    "_restore_elided": Projection._restore_elided,
+    "_compaction": Projection._head,
+    "_rewind": Projection._head,
+}
 
 
 def _in_our_form(body: dict[str, Any]) -> dict[str, Any]:
