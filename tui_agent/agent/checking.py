@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from tui_agent.literal import one_line
 from tui_agent.messages.lint import Change, lint
 from tui_agent.messages.rules import Broken, broken
 
@@ -23,12 +24,16 @@ def mended(changes: Iterable[Change], context: Context) -> list[Broken]:
 
 
 def told(found: Broken, context: Context) -> str:
-    """A rule that does not hold, in words: how often, at which records (by their numbers), what is done about it."""
+    """A rule that does not hold, in words: how often, what is done about it, at which records (by their numbers).
+
+    Of a single change all is said.
+    """
     numbers = [f"{context.record(name).line}" for name in found.records]
     more = len(numbers) - _NUMBERS
     where = ", ".join(numbers[:_NUMBERS]) + (f" and {more} more" if more > 0 else "")
     records = "record" if len(numbers) == 1 else "records"
-    return f"{found.words} ({records} {where})" if numbers else found.words
+    said = f"{found.words} ({records} {where})" if numbers else found.words
+    return f"{said}: {one_line(found.changes[0].text)}" if len(found.changes) == 1 else said
 
 
 async def taken_in(context: Context, model: str) -> list[str]:
