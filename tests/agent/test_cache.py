@@ -111,6 +111,25 @@ async def test_after_a_restart_a_summary_leaves_what_it_leaves(tmp_path: Path, c
     assert usage.cache_read > 1_024
 
 
+@pytest.mark.parametrize("how", ["compact", "revert"])
+async def test_a_rewrite_just_before_a_restart_is_minded(tmp_path: Path, clock: Clock, how: str) -> None:
+    async with ScriptedServer() as server:
+        server.caching(clock=clock.server)
+        async with engine(tmp_path, server) as run:
+            await talked(run, server, 6)
+            if how == "compact":
+                server.script(Reply.text(SUMMARY))
+                assert isinstance(await compacted(run), CompactionCompleted)
+            else:
+                await run.session.perform("revert", str(run.session.timeline.turns()[-2].id))
+        clock.seconds += 100
+        async with engine(tmp_path, server, resume="latest") as run:
+            usage = await asked(run, server)
+            assert not [notice for notice in run.all(Notice) if notice.source == "cache"]
+    assert usage.predicted == pytest.approx(usage.cache_read, rel=0.15)
+    assert usage.cache_read > 1_024
+
+
 async def test_announced_breaks_are_named_and_foretold(tmp_path: Path, clock: Clock) -> None:
     async with ScriptedServer() as server:
         server.caching(clock=clock.server)

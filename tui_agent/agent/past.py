@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.context import ContextError
 from tui_agent.llm.provider import Usage
 from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.assembler import rebuild
@@ -16,7 +19,7 @@ from tui_agent.prompt.manifest import Manifest, Total
 
 if TYPE_CHECKING:
     from tui_agent.context import Record
-    from tui_agent.context.reading import Past, Shown
+    from tui_agent.context.reading import Past, Reading, Shown
     from tui_agent.messages.request import Request
     from tui_agent.prompt.cache import PrefixWatch
 
@@ -33,8 +36,20 @@ def requests(context: Shown) -> Iterator[tuple[Mapping[str, Any], Request]]:
             yield record.body, last
 
 
-def recall(watch: PrefixWatch, context: Shown, now: datetime) -> None:
-    """Tell a watch that knows of no request of the newest of a log, as far as a cache may still hold them.
+async def recall_all(watch: PrefixWatch, context: Reading, now: datetime) -> None:
+    """`recall`, also where the log was rewritten a moment ago: then the newest requests are in its backup."""
+    head = context.heads[-1] if context.heads else None
+    before = False
+    if head is not None and (at := _time(head.at)) is not None and now - at <= LASTS:
+        with contextlib.suppress(ContextError, OSError):  # it may be kept no longer
+            before = await asyncio.to_thread(recall, watch, await context.backup(head.backup), now)
+    newer = await asyncio.to_thread(recall, watch, context, now)
+    if head is not None and before and not newer:
+        watch.announce(f"the history was changed ({head.op})")
+
+
+def recall(watch: PrefixWatch, context: Shown, now: datetime) -> bool:
+    """Tell a watch of the newest requests of a log, as far as a cache may still hold them; whether there were any.
 
     The first one comes before them: it tells best what tools and prompt weigh.
     """
@@ -49,6 +64,7 @@ def recall(watch: PrefixWatch, context: Shown, now: datetime) -> None:
         last, past = _again(context, record, last)
         request = last.marked(breakpoints(last))
         watch.recall(request, at, _usage(record.body), Estimator(last.model, factor=past.factor))
+    return bool(found)
 
 
 def _sent(context: Shown, places: Iterable[int]) -> Iterator[tuple[Record, datetime]]:
@@ -110,9 +126,18 @@ def _usage(body: Mapping[str, Any]) -> Usage:
 
 def _sent_at(context: Shown, usage: Mapping[str, Any]) -> datetime | None:
     """When the request of a usage was sent; where it does not say so, when its answer was written."""
-    at = usage.get("at")
+    if at := usage.get("at"):
+        return _time(str(at))
     try:
-        found = datetime.fromisoformat(str(at or context.record(str(usage.get("produced"))).at))
+        return _time(context.record(str(usage.get("produced"))).at)
+    except ValueError:
+        return None
+
+
+def _time(text: str | None) -> datetime | None:
+    """A time as logs write it; None where it is none."""
+    try:
+        found = datetime.fromisoformat(text or "")
     except ValueError:
         return None
     return found if found.tzinfo is not None else None

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tui_agent.agent.answers import Answers, Stored
 from tui_agent.agent.building import assemble, limits_of, total_of
 from tui_agent.agent.failing import failure
-from tui_agent.agent.past import recall
+from tui_agent.agent.past import recall_all
 from tui_agent.agent.ways import ways_out
 from tui_agent.events import (
     Emit,
@@ -129,7 +129,7 @@ class Replies:
         """Tell the watch, once, of what was sent before the session was opened."""
         if not self._recalled:
             self._recalled = True
-            await asyncio.to_thread(recall, self.watch, self._context, cache.clock())
+            await recall_all(self.watch, self._context, cache.clock())
 
     def _assembled(self) -> tuple[Request, Manifest, Prediction]:
         """The request, its manifest, and what the provider's cache will do for it if it is sent now."""
