@@ -95,7 +95,7 @@ class Worker:
         if is_summariser(body):
             self.summaries += 1
             return Reply.text(SUMMARY)
-        if body["messages"][-1]["content"][-1]["type"] == "tool_result":
+        if any(block["type"] == "tool_result" for block in body["messages"][-1]["content"]):
             return Reply.text(f"part {self.written} is written. " + "It reads well. " * 60)
         if (step := self.before(turn_of(body))) is not None:
             return step if isinstance(step, Reply) else step(body)

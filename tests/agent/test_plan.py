@@ -10,13 +10,22 @@ from typing import Any
 
 import pytest
 
-from tests.agent.test_compaction import SUMMARY
+from tests.agent.test_compaction import SUMMARY, settings
 from tests.agent.test_reminders import extends, last_words
 from tests.support.engine import engine, once
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
-from tui_agent.events import Answer, Asked, Notice, StateChanged, ToolEnded, ToolStarted, TurnEnded
+from tui_agent.events import (
+    Answer,
+    Asked,
+    CompactionCompleted,
+    Notice,
+    StateChanged,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+)
 
 PLAN = {"title": "a report", "text": "Why: it is missing.", "steps": ["write it", "test it"]}
 WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -298,6 +307,30 @@ async def test_a_mode_chosen_while_the_first_words_are_on_their_way_finds_one_pr
         roles = [record.role for record in run.context.records]
         assert roles[:2] == ["_system_prompt", "_tools"]
         assert (roles.count("_system_prompt"), roles.count("_tools"), roles.count("_state")) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("lines", [200, 2000], ids=["a summary", "an elision"])
+async def test_what_went_in_the_middle_of_a_turn_is_told_before_its_next_step(
+    shop: Path, server: ScriptedServer, lines: int
+) -> None:
+    """For a request that did not fit: where the summary is too short for what it stands for, old calls are left out."""
+    step = Reply.tools(("bash", {"command": f"seq {lines}"}), text="word " * 300)
+    plan = Reply.tools(("present_plan", PLAN))
+    server.script(
+        plan, *[step] * 7, Reply.overflow(), Reply.text(SUMMARY), Reply.text("done"), Reply.text("yes")
+    )
+    keys = {"keep_messages": 2}
+    async with engine(shop, server, settings=settings(server, **keys), allow=["bash"]) as run:
+        await run.session.perform("mode", "plan")
+        assert (await run.say("plan it")).reason == "end_turn"
+        assert bool(run.all(CompactionCompleted)) == (lines == 200)
+        sent = str(server.requests[-1]["messages"])
+        assert "'name': 'present_plan'" not in sent, "what was presented is not sent any more"
+        assert sent.count("The person accepted this plan") == 1 and "1. write it" in sent
+        assert "This is your todo list" in sent
+        await run.say("go on")
+        assert str(server.requests[-1]["messages"]).count("The person accepted this plan") == 1
+        assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
 
 
 async def test_commands_say_what_there_is_and_what_is_wrong(shop: Path, server: ScriptedServer) -> None:

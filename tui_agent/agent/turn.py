@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tui_agent.agent.replies import Overflowed, ReplyFailed
 from tui_agent.context import ContextError, LogChanged
@@ -43,6 +43,7 @@ _STOPPED_EARLY = {
 }
 
 
+T = TypeVar("T")
 Say = Callable[[str, "Sequence[Block]"], Awaitable[None]]
 """Puts a person's words into the log, with the pictures that go before them."""
 
@@ -202,7 +203,7 @@ class Turn:
         while True:
             if not (await self._may_ask() or self._spoken):
                 return "budget"
-            await self._relieve()
+            await self._make_room(self._relieve())
             self._step += 1
             self._emit(StepStarted(self._step))
             reply, ends, heard = await self._one_step()
@@ -226,6 +227,16 @@ class Turn:
                 self._emit(Notice(_STOPPED_EARLY[reply.stop_reason], "warning", "model"))
             return reply.stop_reason
 
+    async def _make_room(self, making: Awaitable[T]) -> T:
+        """Make room, and tell again what went with what is not sent any more: a turn may go on for long."""
+        before = self._context.generation, len(self._context.records)
+        made = await making
+        if (self._context.generation, len(self._context.records)) != before:
+            async with self._gate:
+                self._reminded = await self._remind("")
+            self._tell_reminded()
+        return made
+
     async def _one_step(self) -> tuple[Stored, str, bool]:
         """Reply and act: the reply, why the turn ends with its calls if it does, and whether prompts were delivered.
 
@@ -234,7 +245,7 @@ class Turn:
         try:
             return await self._try_step()
         except Overflowed as overflow:
-            if not await self._recover(overflow):
+            if not await self._make_room(self._recover(overflow)):
                 raise self._replies.give_up(overflow) from overflow
         try:
             return await self._try_step()
