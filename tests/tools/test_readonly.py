@@ -317,6 +317,9 @@ git grep --ope=./evil x
 git cat-file --filters HEAD:a
 git cat-file --textconv HEAD:a
 git branch x
+git branch --format --list x
+git branch --sort --list x
+git tag --format --list x
 git branch -d x
 git branch -D x
 git branch -m x

@@ -157,7 +157,7 @@ def barred(tool: Tool, need: Need) -> str:
     if need.kind in ("none", "read"):
         return ""
     if need.kind == "run" and tool.name == _SHELL and need.command:
-        why = readonly.refusal(need.command)
+        why = readonly.refusal(need.command, need.place)
         return f"this command may do more than look: {why}" if why else ""
     return f"{tool.name} may change something"
 

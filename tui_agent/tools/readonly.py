@@ -7,32 +7,58 @@ matter a word that file names of the workspace could turn into one (`*`). What r
 places outside of the workspace, which is asked about as always.
 
 A command that reads may run what the person's own configuration names (git's external diff, a file system monitor):
-the tables say what a command line does, not what a configuration makes of it.
+the tables say what a command line does, not what a configuration makes of it. What a repository's own configuration
+has git run is another's (see `repository`), and there git is refused.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from tui_agent.tools import looking
+from tui_agent.tools import looking, repository
 from tui_agent.tools.commandline import NotPlain, Part, split
 
 _GLOBS = frozenset("*?[")
 _SILENCED = re.compile(r"2>(?:&1|[ \t]?/dev/null)(?=[\s;|&]|$)")
 """Redirections that write no file: errors go where the output goes, or nowhere."""
 _BEFORE_A_WORD = frozenset(" \t\n;|&")
+_MOST_FOLDERS = 8
+"""That a command with git in it may be run in."""
+_TAKES_NEXT = frozenset(("--format", "--sort", "--points-at"))
+"""Options that take the next word for their value: `git branch --format --list new` makes a branch."""
 
 
-def refusal(command: str) -> str:
-    """Why a shell command may do more than look, in words; `""` if it only looks."""
+def refusal(command: str, folder: str = "") -> str:
+    """Why a shell command may do more than look, in words; `""` if it only looks. `folder` is where it would run."""
     try:
         parts = split(_unsilenced(command))
     except NotPlain as error:
         return f"it holds {error}"
     if not parts:
         return "there is no command in it"
-    return next((why for part in parts if (why := _refusal(part))), "")
+    refused = next((why for part in parts if (why := _refusal(part))), "")
+    return refused or (_configured(parts, folder) if folder else "")
+
+
+def _configured(parts: Sequence[Part], folder: str) -> str:
+    """What a repository would have git run, in any of the folders that a command may have gone to before."""
+    folders, clear = {folder}, True
+    for part in parts:
+        program, given = part.values[0], part.values[1:]
+        if program == "git":
+            if not clear or len(folders) > _MOST_FOLDERS:
+                return "git: it is not plain in which folder it runs"
+            if why := next(filter(None, map(repository.program, sorted(folders))), ""):
+                return f"git: {why}"
+        elif program == "cd":
+            clear = clear and _GLOBS.isdisjoint(given[0])
+            to = str(Path.home()) + given[0][1:] if given[0] == "~" or given[0].startswith("~/") else given[0]
+            # as bash takes it: `..` behind a link leads back to where the link lies
+            folders |= {os.path.normpath(os.path.join(place, to)) for place in folders}  # noqa: PTH118 - see above
+    return ""
 
 
 def _unsilenced(command: str) -> str:
@@ -198,6 +224,8 @@ def _git_operands(name: str, words: Sequence[str]) -> str:
     """What a command of git that looks or writes may be given besides options."""
     operands = [word for word in words if not word.startswith("-")]
     options = [word.partition("=")[0] for word in words if word.startswith("-")]
+    if apart := _TAKES_NEXT.intersection(words):
+        return f"the value of {min(apart)} must stand behind a `=`, or the next option may be taken for it"
     match name:
         case "branch":
             fine = not operands or any(
