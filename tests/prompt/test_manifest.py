@@ -277,6 +277,14 @@ async def test_before_the_first_words_it_tells_what_a_new_log_will_get(
     async with engine(furnished(tmp_path, monkeypatch), server) as run:
         manifest = await run.session.manifest()
         tile(manifest)
+        assert manifest.total.count == run.all(Weighed)[-1].total > 1_000
+        assert {item.name for item in named(manifest.items, "layer")} >= {
+            "builtin",
+            "workspace",
+            "profile",
+            "memory",
+        }
+        assert [entry["key"] for entry in manifest.memories] == ["indent"]
 
 
 # --- what is cached, and what is left out ----------------------------------------------------------------------------

@@ -328,10 +328,9 @@ class Session(Showing):
         """The manifest of the request that the next prompt would send.
 
         Raises:
-            DoesNotFit: there is no room for it.
+            NotBuilt: it cannot be built, as there is no room for it; says the ways out.
         """
-        _, manifest = await self._replies.build()
-        return manifest
+        return (await self.requests.next()).manifest
 
     async def use_model(self, name: str) -> Chosen:
         """Ask another profile or model from the next turn on.
