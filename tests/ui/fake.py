@@ -29,6 +29,7 @@ from tui_agent.memory.filed import Files
 from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import Tokens
+from tui_agent.prompt.skills import Found
 from tui_agent.settings.schema import Compaction
 
 WINDOW = 200_000
@@ -324,6 +325,8 @@ class FakeSession:
         self.todo = SimpleNamespace(items=lambda: list(self.todos))
         self.plans = SimpleNamespace(now=None, mode=SimpleNamespace(now="ask"))
         self.goal = SimpleNamespace(now=None)
+        self.skills: Found = Found()
+        self.premises = SimpleNamespace(skills=lambda: self.skills)
         self.submitted: list[tuple[str, str]] = []
         self.pictures: list[tuple[dict[str, Any], ...]] = []
         self.performed: list[tuple[str, ...]] = []

@@ -11,6 +11,8 @@ from textual import events
 
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import stage
+from tui_agent.commands import Command, Outcome
+from tui_agent.prompt.skills import Found, Skill
 from tui_agent.ui.bindings import ACTIONS
 from tui_agent.ui.chat.files import Files
 
@@ -121,6 +123,34 @@ async def test_the_turns_that_can_be_gone_back_to_are_offered_newest_first(tmp_p
         await made.press("enter")
         await made.until(lambda: made.session.performed)
         assert made.session.performed == [("rewind", "0")]
+
+
+async def test_skills_are_offered_by_name_with_what_each_is_for(tmp_path: Path) -> None:
+    async def skill(session: FakeSession, *words: str) -> Outcome:
+        return Outcome()
+
+    def prepare(session: FakeSession) -> None:
+        session.commands.add(Command("skill", skill, "[NAME [WORDS]]"))
+        session.skills = Found(
+            (
+                Skill("Deploy-web", "Deploy the [bold] web app.", "body", "a/SKILL.md"),
+                Skill("notes", "Write the notes of a release.", "body", "b/SKILL.md"),
+            )
+        )
+
+    async with stage(tmp_path, prepare=prepare) as made:
+        await made.type("/skill ")
+        await made.until(lambda: made.chat.completion.wanted_rows == 2, "both")
+        assert "Deploy the [bold] web app." in made.text
+        await made.type("de")
+        await made.until(lambda: made.chat.completion.wanted_rows == 1, "the one that begins so")
+        await made.press("tab")
+        assert made.chat.composer.text == "/skill Deploy-web"
+        await made.type(" to staging")
+        await made.until(lambda: "/skill [NAME [WORDS]]" in made.text, "the usage")
+        await made.press("enter")
+        await made.until(lambda: made.session.performed)
+        assert made.session.performed == [("skill", "Deploy-web", "to", "staging")]
 
 
 async def test_an_argument_typed_whole_is_sent_whatever_else_is_offered(tmp_path: Path) -> None:

@@ -169,7 +169,9 @@ class Writing(Ladders):
             self.completion.offer(word, matching_commands(word.typed, self._listed()))
         elif word.kind == "argument":
             usage = next((c for c in self._listed() if word.command in (c.name, *c.names)), None)
-            values = self._values(usage.argument, word.typed) if usage is not None else []
+            values = await self._values(usage.argument, word.typed) if usage is not None else []
+            if composer.word() != word:
+                return
             if values:
                 self.completion.offer(word, values)
             else:
@@ -186,8 +188,8 @@ class Writing(Ladders):
         composer.found()
         self.show_keys()
 
-    def _values(self, argument: str, typed: str) -> list[Candidate]:
-        """What can stand for an argument, newest first: turns to go back to, backups to restore."""
+    async def _values(self, argument: str, typed: str) -> list[Candidate]:
+        """What can stand for an argument: turns to go back to and backups to restore, newest first; skills by name."""
         if self.session is None:
             return []
         context = self.session.context
@@ -203,6 +205,12 @@ class Writing(Ladders):
                 found = [
                     (backup.name, f"{backup.op}, {figures.clock(backup.at)}, {figures.size(backup.bytes)}")
                     for backup in kept[:_MOST_VALUES]
+                ]
+            case "[NAME [WORDS]]":
+                begun = typed.casefold()
+                skills = (await asyncio.to_thread(self.session.premises.skills)).skills
+                found = [
+                    (one.name, one.description) for one in skills if one.name.casefold().startswith(begun)
                 ]
             case _ if argument.startswith("[TEXT or pause"):
                 from tui_agent.ui.chat.goal import WORDS  # not needed before the first frame
