@@ -10,8 +10,8 @@ from msgspec import Struct
 Part = Literal["messages", "system", "tools"]
 
 _NAMED = re.compile(
-    r"(?<![\w.])(?P<part>messages|system|tools)(?:\.|\[)(?P<index>\d{1,9})\]?"
-    r"(?:\.content(?:\.|\[)(?P<block>\d{1,9})\]?)?"
+    r"(?<![\w/-])(?P<part>messages|system|tools)(?:\.|\[)(?P<index>\d{1,9})(?!\d)\]?"
+    r"(?:\.content(?:\.|\[)(?P<block>\d{1,9})(?!\d)\]?)?"
 )
 
 
