@@ -22,7 +22,8 @@ messages and elisions and is the line's number for the rest. Records by `role`:
                      cache_read, cache_write, params (model, max_tokens, thinking), request (its SHA-256); factor: what
                      estimates are multiplied by, carried on by the estimate that a compaction makes
     _elide           id, by, reason, items: record, block (without: the whole record), as (text, or null to drop it);
-                     before, after: what the context weighed in tokens, of a batch that was made unasked
+                     before, after: what the context weighed in tokens, of a batch that was made unasked. A person's
+                     text in place of a record's has the reason edit
     _restore_elided  elide, items (without: all)
     _mark            record, by, and marks: pinned, priority, ...                           the newest of each counts
     _state           key, value                                                             the newest of each counts
