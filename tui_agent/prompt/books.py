@@ -148,5 +148,6 @@ def _reason(elisions: Sequence[Elision]) -> str:
     newest = next((one for one in reversed(elisions) if one.block is None), elisions[-1])
     what = "elided" if newest.placeholder is None else "shortened"
     if newest.by == "user":
+        what = "edited" if newest.reason == "edit" else what
         return f"{what} by you"
     return f"{what}: {_WHY.get(newest.reason, newest.reason or 'by the program')}"
