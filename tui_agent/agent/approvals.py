@@ -69,20 +69,22 @@ class Approvals:
     async def permit(self, tool: Tool, need: Need, call: str) -> Permit:
         """Allow or refuse a call, asking if the rules leave it open."""
         async with self._turn:
-            if (refused := self.barred(tool, need)) is not None:
+            if (refused := await self.barred(tool, need)) is not None:
                 return refused
-            decision = self._rules.decide(tool, need, self._mode())
+            mode = self._mode()
+            # what plan mode does not bar is judged as without it
+            decision = self._rules.decide(tool, need, mode if mode != "plan" else "ask")
             if decision == "allow":
                 return Permit(True)
             if decision == "deny":
                 return Permit(False, "a rule in settings forbids this call")
             permit = await self._ask(tool, need, call)
             # the mode may be another one since the question was asked
-            return (self.barred(tool, need) if permit.allowed else None) or permit
+            return (await self.barred(tool, need) if permit.allowed else None) or permit
 
-    def barred(self, tool: Tool, need: Need) -> Permit | None:
-        """The refusal of what the mode bars, whoever allows it; None if it does not."""
-        why = barred(tool, need) if self._mode() == "plan" else ""
+    async def barred(self, tool: Tool, need: Need) -> Permit | None:
+        """The refusal of what the mode bars, whoever allows it; None if it does not. May read files."""
+        why = await asyncio.to_thread(barred, tool, need) if self._mode() == "plan" else ""
         return Permit(False, f"{_PLANNING}: {why}. {_INSTEAD}", by="mode") if why else None
 
     async def _ask(self, tool: Tool, need: Need, call: str) -> Permit:

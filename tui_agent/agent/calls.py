@@ -177,7 +177,7 @@ class Calls:
             arguments[need.editable] = permit.edited
             need = await asyncio.to_thread(tool.needs, arguments)
             self._name(running, need)
-            if (refused := self._approvals.barred(tool, need)) is not None:
+            if (refused := await self._approvals.barred(tool, need)) is not None:
                 return _refused(running, refused)
             told = f"(the person changed {need.editable} before it ran to: {permit.edited})\n"
         if not tool.read_only:
