@@ -6,6 +6,8 @@
         server.requests            # the bodies that came, parsed
         server.headers             # their headers, names in lower case
 
+`server.caching()` simulates the provider's prompt cache (tests/support/prompt_cache) and answers with its figures.
+
 Each request to `/v1/messages` takes the next step: a `Reply`, or a function of the request's body that gives one.
 Every request is checked against the API's rules (tests/support/validity), and leaving the block fails if one broke a
 rule or came when nothing was scripted (`server.always(step)` answers those).
@@ -559,6 +561,7 @@ async def _serve(script: str | None, port: int, pace: float) -> None:
         return reply.paced(pace) if pace else reply
 
     server = ScriptedServer(port=port)
+    server.caching()
     server.always(answer)
     await server.start()
     print(
