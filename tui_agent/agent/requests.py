@@ -83,6 +83,7 @@ class Requests:
         self._upcoming = upcoming
         self._count = count
         self._window = window
+        self._backup: tuple[str, Shown] | None = None
         self._building = asyncio.Lock()
         """One is built at a time: who steps through many of them leaves none behind that nobody wants."""
 
@@ -171,8 +172,15 @@ class Requests:
 
     async def _build(self, place: int) -> Built:
         sent = await asyncio.to_thread(self._sent.__getitem__, place)
-        log: Shown = self._context if sent.file == LOG else await self._context.backup(sent.file)
-        return await asyncio.to_thread(self._again, sent, log)
+        return await asyncio.to_thread(self._again, sent, await self._log(sent.file))
+
+    async def _log(self, file: str) -> Shown:
+        """The log, or the backup of that name; who steps through the requests of one has it read once."""
+        if file == LOG:
+            return self._context
+        if self._backup is None or self._backup[0] != file:
+            self._backup = file, await self._context.backup(file)
+        return self._backup[1]
 
     async def _next(self) -> Built:
         if self._upcoming is None:
