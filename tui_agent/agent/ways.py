@@ -40,7 +40,7 @@ def ways_out(context: Context, total: int, most: int, *, counted: int | None = N
         *_compact(context, excess, most),
         *_elide(context, excess),
         *_own_words(context, excess),
-        *_back(context, excess),
+        *_back(context, excess, most),
         *_tools(context, excess),
         *_files(context, excess),
         larger_window(counted or total),
@@ -91,7 +91,7 @@ def _own_words(context: Context, excess: int) -> Iterator[str]:
         yield f"put a shorter text in the place of your newest words, about {weight:,} tokens (/edit {line})"
 
 
-def _back(context: Context, excess: int) -> Iterator[str]:
+def _back(context: Context, excess: int, most: int) -> Iterator[str]:
     """The newest turn behind which there is enough; the first is none, since going back there keeps nothing."""
     messages = reversed(context.history)
     freed = 0
@@ -101,7 +101,7 @@ def _back(context: Context, excess: int) -> Iterator[str]:
         while message is not None and context.record(message.id).line > turn.line:
             freed += context.tokens(message.id).count
             message = next(messages, None)
-        if freed >= excess:
+        if freed >= excess and turn.tokens <= most:
             yield f"go back to checkpoint {turn.id}, before what is too much (/revert {turn.id})"
             return
 

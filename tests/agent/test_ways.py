@@ -1,0 +1,98 @@
+"""The ways out of a request that does not fit: each that is named makes enough room, in any log."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support import sessions
+from tests.support.examples import examples
+from tui_agent.agent.building import assemble
+from tui_agent.agent.ways import ways_out
+from tui_agent.compaction import picked
+from tui_agent.context import Context
+from tui_agent.messages.blocks import tool_result
+from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, DoesNotFit, Limits
+
+
+async def opened(path: Path) -> Context:
+    context = Context(path, durability="off", model=sessions.MODEL)
+    await context.restore()
+    return context
+
+
+def numbers(ways: tuple[str, ...], command: str) -> list[int]:
+    """The records or checkpoints that are named with a command."""
+    return [int(match[1]) for way in ways if (match := re.search(rf"\(/{command} (\d+)\)", way))]
+
+
+async def _lead_on(seed: int, messages: int, share: float) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "context.jsonl"
+        sessions.write(path, messages, seed)
+        context = await opened(path)
+        total = context.weigh().total
+        most = int(total * share)
+        ways = ways_out(context, total, most)
+        assert re.fullmatch(rf".*{total + MIN_OUTPUT_TOKENS:,} tokens or more \(/model\)", ways[-1])
+        for number in numbers(ways, "revert"):
+            await context.revert_to(number)
+            assert context.weigh().total <= most + _SLACK
+            await context.undo()
+        for line in numbers(ways, "elide"):
+            (record,) = context.find(str(line))
+            await picked.shorten(context, record.id)
+        if numbers(ways, "elide"):
+            assert context.weigh().total <= most + _SLACK
+        await context.close()
+
+
+_SLACK = 40
+"""Tokens that two estimates of the same records may differ in, for each is rounded up by itself."""
+_cases = (st.integers(0, 10_000), st.integers(4, 60), st.floats(0.2, 0.99))
+
+
+@examples(20)
+@given(*_cases)
+def test_each_way_out_that_is_named_makes_enough_room(seed: int, messages: int, share: float) -> None:
+    asyncio.run(_lead_on(seed, messages, share))
+
+
+@pytest.mark.slow
+@settings(max_examples=400, deadline=None)
+@given(*_cases)
+def test_each_way_out_that_is_named_makes_enough_room_in_many_logs(
+    seed: int, messages: int, share: float
+) -> None:
+    asyncio.run(_lead_on(seed, messages, share))
+
+
+async def test_where_one_item_is_not_enough_several_are_named_and_no_more_than_that(tmp_path: Path) -> None:
+    context = await opened(tmp_path / "context.jsonl")
+    await context.write_system_prompt("be good")
+    await context.append_message({"role": "user", "content": "begin"})
+    for number, size in enumerate((3_000, 2_000, 500, 100)):
+        use = {"type": "tool_use", "id": f"c{number}", "name": "bash", "input": {}}
+        await context.append_message({"role": "assistant", "content": [use], "model": sessions.MODEL})
+        result = {"role": "user", "content": [tool_result(f"c{number}", "word " * size)]}
+        await context.append_message(result, origin="tool", meta={"tool": "bash"})
+    limits = Limits(sessions.MODEL, 4_000, 1_024)
+    with pytest.raises(DoesNotFit) as refused:
+        assemble(context, limits)
+    named = numbers(refused.value.ways, "elide")
+    large = [record.line for record in context.records if record.origin == "tool"][:2]
+    assert named == large
+    assert ["together with the others" in way for way in refused.value.ways if "/elide" in way] == [
+        True,
+        True,
+    ]
+    for line in named:
+        await picked.shorten(context, context.find(str(line))[0].id)
+    assemble(context, limits)
+    await context.close()
