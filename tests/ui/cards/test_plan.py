@@ -186,21 +186,26 @@ async def test_a_plan_is_literal_text(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.usefixtures("quickly")
-@pytest.mark.parametrize("way", ["shift+tab", "click", "/mode next"])
-async def test_the_mode_is_gone_through_by_key_by_click_and_by_command(tmp_path: Path, way: str) -> None:
+async def test_the_mode_is_gone_through_by_key_by_click_and_by_command(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
-        assert "  ask  " in made.lines[0]
-        if way == "click":
-            await made.pilot.click(offset=(made.lines[0].index(" ask ") + 2, 0))
-        elif way == "shift+tab":
-            await made.press(way)
-        else:
-            await made.type(way)
-            await made.press("enter")
-        await made.until(lambda: ("mode", "next") in made.session.performed, "the command")
-        made.session.plans.mode.now = "auto-edit"
-        made.session.emit(said.StateChanged("mode", "auto-edit"))
-        await made.until(lambda: "  auto-edit  " in made.lines[0], "the sign")
+        for way, before, after in (
+            ("shift+tab", "ask", "auto-edit"),
+            ("click", "auto-edit", "plan"),
+            ("/mode next", "plan", "ask"),
+        ):
+            assert f"  {before}  " in made.lines[0]
+            made.session.performed.clear()
+            if way == "click":
+                await made.pilot.click(offset=(made.lines[0].index(f" {before} ") + 2, 0))
+            elif way == "shift+tab":
+                await made.press(way)
+            else:
+                await made.type(way)
+                await made.press("enter")
+            await made.until(lambda: ("mode", "next") in made.session.performed, "the command")
+            made.session.plans.mode.now = after
+            made.session.emit(said.StateChanged("mode", after))
+            await made.until(partial(_shows, made, f"  {after}  "), "the sign")
 
 
 @pytest.mark.usefixtures("quickly")
