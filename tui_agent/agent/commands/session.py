@@ -149,7 +149,7 @@ async def status(session: Session) -> Outcome:
         f"workspace {session.workspace}",
         f"files {session.folder.path}",
         f"model {session.model}, profile {session.profile}, window {session.window:,} tokens",
-        state + (f", {waiting} prompts queued" if waiting else ""),
+        f"{state}, mode {session.plans.mode.now}" + (f", {waiting} prompts queued" if waiting else ""),
     ]
     if (goal := session.goal.now) is not None:
         lines.append(f"goal {'; '.join((goal.status, *goal.figures()))} (/goal)")
@@ -164,6 +164,7 @@ async def status(session: Session) -> Outcome:
             "folder": str(session.folder.path),
             "model": session.provider.model,
             "busy": session.busy,
+            "mode": session.plans.mode.now,
             "queued": waiting,
         },
     )
