@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 3
 """So many items are named at most."""
+_LOOKED_AT = 12
+"""Of so many of the heaviest it is worked out what a few words in their place save."""
 _SUMMARY = 0.2
 """What a summary weighs, as a part of what it stands for, and of the window."""
 _SHOWN_CHARACTERS = 60
@@ -65,10 +67,10 @@ def _compact(context: Context, excess: int, most: int) -> Iterator[str]:
 def _elide(context: Context, excess: int) -> Iterator[str]:
     """The largest items, as few as make enough room; not the newest words."""
     newest = _newest_words(context)
-    weighed = ((picked.saves(context, message.id), message.id) for message in context.history)
-    largest = nlargest(_LARGEST, (pair for pair in weighed if pair[1] != newest))
+    weighed = ((context.tokens(m.id).count, m.id) for m in context.history if m.id != newest)
+    heaviest = nlargest(_LOOKED_AT, weighed)
     freed, found = 0, []
-    for saved, name in largest:
+    for saved, name in nlargest(_LARGEST, ((picked.saves(context, name), name) for _, name in heaviest)):
         if saved <= 0 or freed >= excess:
             break
         freed += saved
