@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tui_agent.agent import pictures
 from tui_agent.agent.driver import CLOSED, REWRITTEN, STOPPED, Driver
 from tui_agent.agent.errand import Errand
+from tui_agent.agent.heeding import Heeding
 from tui_agent.agent.mending import close_calls
 from tui_agent.agent.queue import Queue
 from tui_agent.agent.requests import Requests
@@ -117,6 +118,7 @@ class Session(Showing):
         """What they came to."""
         self.errand = Errand.of(parts, self._gate, self._ready)
         """Runs what a person wants to run themselves; None without a shell."""
+        self._heeding = Heeding(lambda: self.settings, self.take_settings, parts.bus.emit)
         self._task: asyncio.Task[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -482,6 +484,7 @@ class Session(Showing):
             await self.shrinking.relieve(ended=True)
 
     async def _begin(self, words: str) -> None:
+        await self._heeding.heed()
         await self._speaker.adopt()
         await self._ready()
         await self.driver.settle()

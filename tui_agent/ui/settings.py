@@ -20,6 +20,7 @@ from tui_agent.literal import one_line
 from tui_agent.settings import edit, load
 from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.save import drafted, loses, save
+from tui_agent.settings.watch import stamp
 from tui_agent.ui.bindings import ACTIONS, BY_ID, Keys
 from tui_agent.ui.cells import Column
 from tui_agent.ui.inspector.tab import Key
@@ -88,7 +89,7 @@ class SettingsScreen(Listing):
         self.set_interval(LOOK_S, self._look)
 
     def _look(self) -> None:
-        if _stamp(self._file) != self._stamp and not self._writing.locked():
+        if stamp(self._file) != self._stamp and not self._writing.locked():
             self.run_worker(self._again(changed=True), group="settings", exit_on_error=False)
 
     async def _again(self, *, changed: bool = False) -> None:
@@ -103,7 +104,7 @@ class SettingsScreen(Listing):
 
     async def _take(self) -> None:
         """Read the file and show it."""
-        self._stamp = _stamp(self._file)
+        self._stamp = stamp(self._file)
         self._read = await asyncio.to_thread(_read, self._file)
         if self._read.settings is None:
             self._show([])
@@ -299,15 +300,6 @@ def _read(file: Path) -> Read:
         return Read(text, tables, load.check(tables, text, file))
     except SettingsError as error:
         return Read(error=error)
-
-
-def _stamp(file: Path) -> object:
-    """What is different when a file was written anew."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _items(read: Read) -> list[Item]:
