@@ -494,6 +494,54 @@ async def _review_edit(made: Stage) -> None:
 # --- cards
 
 
+_PLAN = """# Add a --json flag
+
+The report prints a table only.
+
+## Steps
+
+1. Print the rows as JSON
+2. Test it
+"""
+
+
+@_scene(
+    "plan",
+    "accept this plan?",
+    "# Add a --json flag",
+    "  plan  ",
+    "[a] accept  [e] edit",
+    "[s] then auto-edit",
+)
+async def _plan(made: Stage) -> None:
+    made.session.plans.mode.now = "plan"
+    made.chat.tell_todo()
+    made.session.begin("add a --json flag")
+    made.session.emit(
+        said.Asked(said.Question("q1", "plan", "accept this plan?", rule="ask", editable=_PLAN))
+    )
+    await made.until(lambda: made.chat.dock.has_keys)
+
+
+@_scene(
+    "plan_steps", "plan  1 of 2 done  Add a --json flag", "[>] 2. Test it", "  auto-edit  ", "mode auto-edit"
+)
+async def _plan_steps(made: Stage) -> None:
+    await _plan(made)
+    await made.press("s")
+    await made.until(lambda: "then files of the workspace are edited without asking" in made.text)
+    await made.press("a")
+    await made.until(lambda: "the plan is accepted" in made.text)
+    made.session.plans.mode.now, made.session.plans.now = (
+        "auto-edit",
+        SimpleNamespace(title="Add a --json flag"),
+    )
+    made.session.todos = [Todo("Print the rows as JSON", "done", 1), Todo("Test it", "active", 2)]
+    made.session.emit(said.StateChanged("todo", None))
+    await made.press("ctrl+t")
+    await made.until(lambda: "1 of 2 done" in made.text)
+
+
 @_scene("approval", "run this command?", "2 to answer", "answer 1 of 2", "[y] once")
 async def _approval(made: Stage) -> None:
     made.session.begin("add a --json flag")
