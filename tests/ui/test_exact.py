@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tui_agent import literal
+from tui_agent.ui import exact
 from tui_agent.ui.exact import Broken
 
 _TEXT = st.text(st.sampled_from("ab \n漢é"), max_size=200)
@@ -45,3 +50,22 @@ def test_a_line_longer_than_what_is_broken_at_a_time_goes_on_where_it_was() -> N
 
 def test_nothing_is_one_empty_row() -> None:
     assert [Broken.of("", 10).row(0)] == [(0, "")]
+
+
+def test_words_are_found_wherever_slices_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "needle, Needle and NEEDLE; neneedle " * 20
+    wanted = [match.start() for match in re.finditer("needle", text, re.IGNORECASE)]
+    for size in (7, 8, 13, 1_000):
+        monkeypatch.setattr(exact, "_SLICE", size)
+        assert list(exact._hits(text, "needle")) == wanted, size
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.sampled_from("ab \n\t漢\x1b"), max_size=200))
+def test_a_text_made_fit_in_slices_says_what_it_does_in_one_piece(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(exact, "_SLICE", 9)
+    whole, shown = exact._made(lambda: text)
+    assert whole == text == "".join(exact._slices(text))
+    assert shown.replace(" ", "") == literal.visible(text).replace("\t", "").replace(" ", "")

@@ -10,7 +10,7 @@ import asyncio
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -31,6 +31,8 @@ _PIECE = 2000
 """Characters of a line that are broken at a time."""
 _AT_ONCE = 8_000
 """Characters that are broken in a millisecond or two, which needs no thread."""
+_SLICE = 100_000
+"""Characters that are worked on at a time."""
 _MOST_HITS = 10_000
 """Hits that are counted and gone through."""
 
@@ -97,12 +99,17 @@ def _cuts(piece: str, width: int) -> list[int]:
 
 
 def _hits(text: str, words: str) -> array[int]:
-    """Where these words stand, in any case."""
-    found = array("Q")
-    for match in re.finditer(re.escape(words), text, re.IGNORECASE):
-        found.append(match.start())
-        if len(found) == _MOST_HITS:
-            break
+    """Where these words stand, in any case; looked for in slices, between which others have their turn."""
+    found, pattern, behind = array("Q"), re.compile(re.escape(words), re.IGNORECASE), 0
+    for start in range(0, len(text), _SLICE):
+        stop = min(len(text), start + _SLICE)
+        for match in pattern.finditer(text, max(start, behind), stop + len(words)):
+            if match.start() >= stop:
+                break
+            found.append(match.start())
+            behind = match.end()
+            if len(found) == _MOST_HITS:
+                return found
     return found
 
 
@@ -247,6 +254,16 @@ class Exact(QuietScroll, can_focus=True):
 
 
 def _made(make: Callable[[], str]) -> tuple[str, str]:
-    """The text, and the same fit to be shown."""
+    """The text, and the same fit to be shown; made so in slices, between which others have their turn."""
     text = make()
-    return text, literal.visible(text).expandtabs(4)
+    return text, "".join(literal.visible(part).expandtabs(4) for part in _slices(text))
+
+
+def _slices(text: str) -> Iterator[str]:
+    """The text in parts that end with a line, or with a word where a line is very long."""
+    start = 0
+    while start < len(text):
+        stop = start + _SLICE
+        end = text.find("\n", stop, stop + _SLICE) + 1 or text.find(" ", stop, stop + _SLICE) + 1 or stop
+        yield text[start:end]
+        start = end
