@@ -30,15 +30,27 @@ async def _refused(made: Stage, workspace: Path) -> None:
         await made.press("tab")
 
 
-async def test_a_record_is_left_out_by_one_key_and_the_request_sent_again_by_the_next(tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", [False, True])
+async def test_a_record_is_shortened_by_a_key_or_a_command_and_the_request_sent_again_by_a_key(
+    tmp_path: Path, *, typed: bool
+) -> None:
     async with ScriptedServer() as server:
         _refusing(server, Reply.text("it is done"))
         async with opened(tmp_path, _served(server, tmp_path)) as made:
             await _refused(made, tmp_path)
             assert "is meant: the result of read_file" in made.text and "[d] leave out record" in made.text
-            await made.press("s")
+            if typed:
+                await made.press("escape")
+                await made.type("/elide 8")
+                await made.press("enter")
+            else:
+                await made.press("s")
             await made.until(lambda: "shortened: about" in made.text, "that it is")
-            await made.until(lambda: made.chat.dock.card is not None, "whether to send it again")
+            await made.until(
+                lambda: "[a] send the request again  \u2219 nothing" in made.text, "whether to send it again"
+            )
+            if not made.chat.dock.has_keys:
+                await made.press("tab")
             await made.press("a")
             await made.until(lambda: "it is done" in made.text, "the answer")
             await _idle(made)

@@ -51,6 +51,8 @@ class Places(Copying):
             "next_place": self._next_place,
         }
         self.spoken |= {
+            "elide": lambda words: self._mend("elide", *words.split()),
+            "drop": lambda words: self._mend("drop", *words.split()),
             "record": lambda words: cast("ChatScreen", self).results.refusing.look(words),
             "edit": lambda words: cast("ChatScreen", self).results.refusing.edit(words),
         }
@@ -198,7 +200,10 @@ class Places(Copying):
         if event.name in self.spoken:
             self.spoken[event.name](" ".join(event.arguments))
         else:
-            self.work(self.perform(event.name, *event.arguments), "perform")
+            self._mend(event.name, *event.arguments)
+
+    def _mend(self, name: str, *arguments: str) -> None:
+        self.work(cast("ChatScreen", self).results.refusing.mend(name, *arguments), "perform")
 
     def on_panel_copy_wanted(self, event: Panel.CopyWanted) -> None:
         event.stop()

@@ -22,7 +22,7 @@ _WAYS, _EDIT = "ways", "edit record"
 """Ids of the screen's own questions."""
 _NOTHING = "nothing"
 _RETRY = "send the request again (/retry)"
-_MENDS = ("/elide", "/drop", "/edit")
+_MENDS = ("elide", "drop", "edit")
 """Commands after which the request is another one."""
 
 
@@ -69,25 +69,19 @@ class Refusing:
 
         def done(answer: Answer) -> None:
             if answer.note in commands:
-                self.go(commands[answer.note])
+                self._screen.slash(commands[answer.note])
             elif answer.note != _NOTHING:
                 self._screen.composer.add(answer.note)
 
+        await self._screen.withdraw(_WAYS)  # what it offers may be done
         self._asked = True
         question = Question(_WAYS, "ways", "what now?", choices=(*commands, _NOTHING))
         await self._screen.offer(question, done, at_once=asked)
 
-    def go(self, command: str) -> None:
-        """Go a way out, by its command; after what mends a record it is asked whether to send the request again."""
-        name, _, record = command.partition(" ")
-        if name in _MENDS and record and name != "/edit":
-            self._screen.work(self._mend(name[1:], record), "perform")
-        else:
-            self._screen.slash(command)
-
-    async def _mend(self, name: str, *arguments: str) -> None:
+    async def mend(self, name: str, *arguments: str) -> None:
+        """Carry out a command on a record; if it mends one that is refused, ask whether to send the request again."""
         screen = self._screen
-        if screen.session is None:
+        if not await screen.opened(f"/{name}") or screen.session is None:
             return
         try:
             outcome = await screen.session.perform(name, *arguments)
@@ -95,7 +89,8 @@ class Refusing:
             screen.performed(str(error), "error")
             return
         screen.performed(outcome.text)
-        if self._failed:
+        screen.show_keys()
+        if self._failed and name in _MENDS and outcome.data.get("record") in self.refused:
             await self.ask((_RETRY,))
 
     # --- /record and /edit, as they are written
@@ -117,7 +112,7 @@ class Refusing:
     def edit(self, words: str) -> None:
         """`/edit 17`: write the text of that record anew; `/edit 17 TEXT` gives it at once."""
         record, _, text = words.partition(" ")
-        work = self._mend("edit", record, text) if text.strip() else self._edit(record)
+        work = self.mend("edit", record, text) if text.strip() else self._edit(record)
         self._screen.work(work, "perform")
 
     async def _edit(self, record: str) -> None:
@@ -132,7 +127,7 @@ class Refusing:
 
         def done(answer: Answer) -> None:
             if answer.verdict == "once" and answer.edited is not None:
-                screen.work(self._mend("edit", record, answer.edited), "perform")
+                screen.work(self.mend("edit", record, answer.edited), "perform")
 
         body = "sent in its place from now on; the record stays as it is on disk, and can be brought back"
         text = str(outcome.data["text"])

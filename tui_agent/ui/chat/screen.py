@@ -427,7 +427,7 @@ class ChatScreen(Writing, Keyed):
 
     def on_transcript_way_chosen(self, event: Transcript.WayChosen) -> None:
         event.stop()
-        self.results.refusing.go(event.command)
+        self.slash(event.command)
 
     async def on_transcript_ways_wanted(self, event: Transcript.WaysWanted) -> None:
         event.stop()
