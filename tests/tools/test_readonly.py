@@ -382,6 +382,24 @@ def test_what_is_no_simple_command_is_refused(command: str) -> None:
     assert readonly.refusal(command)
 
 
+@pytest.mark.parametrize("entry", ["", ".", "bin", "{}/bin", "sub/../bin"])
+def test_a_program_that_the_workspace_brings_along_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "sub").mkdir()
+    for place in (tmp_path, tmp_path / "bin"):
+        (place / "cat").write_text("#!/bin/sh\n")
+    usual = os.environ["PATH"]
+    assert readonly.refusal("cat a; ls", str(tmp_path)) == ""
+    monkeypatch.setenv("PATH", f"{entry.format(tmp_path)}{os.pathsep}{usual}")
+    assert "cat would be that of the workspace" in readonly.refusal("ls; cat a", str(tmp_path))
+    assert readonly.refusal("ls", str(tmp_path)) == ""
+    (tmp_path / "sub" / "out").symlink_to("/usr/bin")
+    monkeypatch.setenv("PATH", f"{tmp_path}/sub/out{os.pathsep}{usual}")
+    assert readonly.refusal("cat a", str(tmp_path)) == ""
+
+
 _HARMFUL = st.sampled_from(
     ["rm a", "tee a", "touch a", "git commit -m x", "sort -o a b", "find . -delete", "bash a"]
 )

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tui_agent.tools import looking, repository
 from tui_agent.tools.commandline import NotPlain, Part, split
+from tui_agent.workspace import guard
 
 _GLOBS = frozenset("*?[")
 _SILENCED = re.compile(r"2>(?:&1|[ \t]?/dev/null)(?=[\s;|&]|$)")
@@ -40,7 +41,21 @@ def refusal(command: str, folder: str = "") -> str:
     if not parts:
         return "there is no command in it"
     refused = next((why for part in parts if (why := _refusal(part))), "")
-    return refused or (_configured(parts, folder) if folder else "")
+    return refused or (_shadowed(parts, folder) or _configured(parts, folder) if folder else "")
+
+
+def _shadowed(parts: Sequence[Part], folder: str) -> str:
+    """Which program is none of the system's: the search path finds it in the folder, which a repository may fill."""
+    if os.path.realpath(folder) == os.sep:
+        return ""
+    search = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    for name in sorted({part.values[0] for part in parts}):
+        # an empty entry is the folder itself
+        found = (os.path.join(folder, entry) for entry in search)  # noqa: PTH118
+        first = next((place for place in found if os.path.exists(os.path.join(place, name))), "")  # noqa: PTH110, PTH118
+        if first and guard.inside(folder, first):
+            return f"{name} would be that of the workspace, in {first}"
+    return ""
 
 
 def _configured(parts: Sequence[Part], folder: str) -> str:
