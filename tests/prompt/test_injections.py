@@ -339,6 +339,21 @@ async def test_what_a_source_takes_back_is_never_said_by_another(talk: Make) -> 
 # --- the order, and what is left out -----------------------------------------------------------------------------
 
 
+async def test_what_another_takes_back_now_does_not_tell_it_any_more(talk: Make) -> None:
+    one, other = Source("one", None), Source("other", LONG)
+    run = talk(one, other)
+    assert await run.told() == [LONG]
+    one.tells, other.tells = LONG, Told("", "it does not hold")
+    assert await run.told() == [LONG, "it does not hold"]
+    assert await run.told() == []
+
+
+async def test_what_no_log_can_hold_is_told_once_all_the_same(talk: Make) -> None:
+    run = talk(Source("one", Told("half a character \ud800", version="\udc00")))
+    assert await run.told() == ["half a character \ufffd"]
+    assert await run.told() == []
+
+
 async def test_the_highest_priority_comes_first_each_as_a_record_of_its_own(talk: Make) -> None:
     run = talk(Source("c", "C", 10), Source("a", "A", 90), Source("b", "B", 90), Source("d", "D", 50))
     assert await run.told() == ["A", "B", "D", "C"]

@@ -9,8 +9,10 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from tui_agent.events import Emit, Notice
+from tui_agent.literal import clean
 from tui_agent.prompt.telling import Told
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ LIMIT_SECONDS = 2.0
 _SLICES = 10
 """Parts in which an answer is waited for: a machine that stands still for a while uses up one of them, not all."""
 
+_TEXTS = ("text", "withdrawn", "version", "about", "short")
 _LONGEST = 64 * 1024
 """Characters of one injection; what tells more is skipped."""
 
@@ -131,16 +134,16 @@ def tellings(answer: Any) -> Sequence[Told]:
     )
     if told is None or not all(isinstance(one, Told) for one in told):
         raise Fault(f"gave {type(answer).__name__}, not a text")
-    for one in told:
-        _check(one)
-    if len({one.about for one in told}) < len(told):
+    cleaned = [_clean(one) for one in told]
+    if len({one.about for one in cleaned}) < len(cleaned):
         raise Fault("tells of one thing twice")
-    return told
+    return cleaned
 
 
-def _check(told: Told) -> None:
-    texts = (told.text, told.withdrawn, told.version, told.about, told.short)
-    if not all(isinstance(text, str) for text in texts):
+def _clean(told: Told) -> Told:
+    """The same as the log will hold it, so that it compares equal with what was told."""
+    texts = {name: getattr(told, name) for name in _TEXTS}
+    if not all(isinstance(text, str) for text in texts.values()):
         raise Fault("gave something that is not a text")
     if len(told.text) > _LONGEST:
         raise Fault(f"gave {len(told.text):,} characters; at most {_LONGEST:,} are told")
@@ -148,3 +151,4 @@ def _check(told: Told) -> None:
         msgspec.json.encode(dict(told.fields))
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         raise Fault(f"gave fields that the log cannot hold: {error}") from error
+    return replace(told, **{name: clean(text) for name, text in texts.items()})

@@ -237,8 +237,12 @@ def _due(offer: _Offer, before: Sent | None) -> _Offer | None:
 
 
 def _apart(due: Sequence[_Offer], sent: Mapping[str, Sent]) -> Iterator[tuple[_Offer, str]]:
-    """Each with the name of another source that tells the same: before it here, or in the log behind its own last."""
-    likeness = {name: Likeness(one.text) for name, one in sent.items()}
+    """Each with the name of another source that tells the same: before it here, or in the log behind its own last.
+
+    What another has told counts no more where it tells something else now.
+    """
+    changing = {offer.name for offer in due}
+    likeness = {name: Likeness(one.text) for name, one in sent.items() if name not in changing}
     taken: dict[str, Likeness] = {}
     for offer in due:
         like = Likeness(offer.told.text)
