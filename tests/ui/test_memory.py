@@ -216,6 +216,9 @@ async def test_letters_at_the_scope_of_a_new_memory_are_no_prompt(tmp_path: Path
     async with stage(tmp_path, prepare=_fill) as made:
         sidebar = await _opened(made)
         await made.press("n", "shift+tab")
+        assert not made.session.performed
+        await made.pilot.click(offset=(made.lines[0].index(" ask ") + 2, 0))
+        await made.until(lambda: ("mode", "next") in made.session.performed, "the mode, by its sign")
         await made.type("xu")
         assert sidebar.editor.scope.scope == "user"
         await made.press("enter")

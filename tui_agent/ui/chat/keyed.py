@@ -84,6 +84,10 @@ class Keyed(Screen[None]):
         """Carry out an action of the table."""
         self.act(name)
 
+    def action_next_mode(self) -> None:
+        """The sign of the mode was clicked: that it does from everywhere."""
+        self.act("mode")
+
     def act(self, name: str) -> None:
         """Carry out an action of the table; what takes time runs beside the keys."""
         if self.leading and name != bindings.LEADER:

@@ -102,7 +102,7 @@ def line(facts: Facts, width: int, now: float) -> Content:
     if facts.model:
         left["model"] = (literal.one_line(facts.model, 48), "$text-warning" if facts.demo else "$text-accent")
     if facts.mode:
-        left["mode"] = (facts.mode, f"{_MODES.get(facts.mode, '$text-muted')} @click=screen.act('mode')")
+        left["mode"] = (facts.mode, f"{_MODES.get(facts.mode, '$text-muted')} @click=screen.next_mode")
     right: dict[str, Part] = {}
     if facts.total is not None:
         right["number"] = (weight(facts.total, facts.exact, facts.pending, facts.mark), "bold")
