@@ -152,10 +152,15 @@ async def test_a_session_that_is_resumed_says_what_it_is_told_next(
     (tmp_path / "AGENTS.md").write_text("new rules")
     async with engine(tmp_path, server, resume="latest") as run:
         (notice,) = [n.text for n in run.all(Notice) if "instructions" in n.text]
-        assert "(AGENTS.md)" in notice
+        assert "(AGENTS.md); the model is told next" in notice
         await run.say("two")
         words, rules, memories = last_words(server.requests[-1])
         assert words == "two" and "new rules" in rules and "Uses tabs." in memories
+    async with engine(tmp_path, server, resume="latest") as run:
+        (notice,) = [n.text for n in run.all(Notice) if "instructions" in n.text]
+        assert "(AGENTS.md); the model has been told" in notice
+        await run.say("three")
+        assert last_words(server.requests[-1]) == ["three"]
 
 
 async def test_a_file_that_grows_too_long_is_cut_and_said_once(

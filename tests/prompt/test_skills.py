@@ -288,6 +288,16 @@ async def test_what_cannot_be_used_is_said_once_and_a_name_that_is_none_too(talk
     assert talk.notices()[1] == "there is no skill what"
 
 
+async def test_of_many_that_cannot_be_used_the_first_are_said_and_how_many_more(talk: Talk) -> None:
+    for number in range(8):
+        write(talk.skills, f"bad{number}", "nothing")
+    await talk.say("hello")
+    *first, rest = talk.notices()
+    assert len(first) == 3 and rest == "5 more that cannot be used as they are: /skill says why"
+    await talk.say("hello")
+    assert len(talk.notices()) == 4
+
+
 async def test_so_many_are_listed_and_how_many_are_not(talk: Talk) -> None:
     for number in range(MOST + 3):
         write(talk.skills, f"s{number:03}", skill(f"s{number:03}"))

@@ -15,6 +15,7 @@ from tui_agent.context import Backup, Context
 from tui_agent.context.context import tools_body
 from tui_agent.events import Notice, Rotated
 from tui_agent.prompt import reread
+from tui_agent.prompt.injections import newest
 from tui_agent.prompt.remembered import SOURCE
 from tui_agent.prompt.system import OPTION, Layer, SystemPrompt, record
 
@@ -115,8 +116,10 @@ class Premises:
             told = reread.changes(context.system_layers, layers)
             if told.text:
                 changed = ", ".join(told.names)
+                known = newest(context, reread.SOURCE)
+                when = "has been told" if known is not None and known[0] == told.text else "is told next"
                 found.append(
-                    f"the instructions have changed since this session began ({changed}); the model is told next, "
+                    f"the instructions have changed since this session began ({changed}); the model {when}, "
                     "and /refresh puts them in the prompt"
                 )
             elif _differs(context, layers):

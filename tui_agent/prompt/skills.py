@@ -245,6 +245,8 @@ _MATCHED = 3
 _SPOKEN = 3
 """A skill stays called for while what called for it is among so many of a person's newest words."""
 _LOOKED_AT = 200
+_SAID = 3
+"""So much of what is wrong with skills is said at once; a cloned folder may hold hundreds."""
 
 _LISTED = (
     "Skills: instructions for certain tasks, in files. The text of one is told to you when the person's words call for "
@@ -295,10 +297,13 @@ class Skills:
         """What was told is read from the log each time."""
 
     def _say(self, notices: Iterable[str]) -> None:
-        for notice in notices:
-            if notice not in self._said:
-                self._said.add(notice)
-                self._emit(Notice(notice, "warning", "skills"))
+        fresh = [notice for notice in notices if notice not in self._said]
+        self._said.update(fresh)
+        shown, more = fresh[:_SAID], len(fresh) - _SAID
+        if more > 0:
+            shown.append(f"{more} more that cannot be used as they are: /skill says why")
+        for notice in shown:
+            self._emit(Notice(notice, "warning", "skills"))
 
 
 def spoken(context: Shown, count: int = _SPOKEN) -> list[str]:
