@@ -16,16 +16,7 @@ from tui_agent.agent.approvals import Approvals
 from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.calls import Calls
 from tui_agent.agent.checking import taken_in
-from tui_agent.agent.commands import compaction as compaction_commands
-from tui_agent.agent.commands import context as context_commands
-from tui_agent.agent.commands import goal as goal_commands
-from tui_agent.agent.commands import mcp as mcp_commands
-from tui_agent.agent.commands import memory as memory_commands
-from tui_agent.agent.commands import planning as planning_commands
-from tui_agent.agent.commands import prompting as prompt_commands
-from tui_agent.agent.commands import records as record_commands
-from tui_agent.agent.commands import session as session_commands
-from tui_agent.agent.commands import sharing as sharing_commands
+from tui_agent.agent.commands.every import every_command
 from tui_agent.agent.offering import ToolSource
 from tui_agent.agent.parts import Parts
 from tui_agent.agent.premises import Premises
@@ -37,7 +28,6 @@ from tui_agent.agent.replies import Replies
 from tui_agent.agent.requests import Requests
 from tui_agent.agent.session import Session
 from tui_agent.choice import Choice
-from tui_agent.commands import Commands
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context, ContextError, LogBusy
 from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
@@ -164,17 +154,6 @@ async def open_session(
         GoalSource(),
     ]
     injections = Injections(context, sources, emit=bus.emit, more=offered)
-    commands = Commands()
-    context_commands.add_to(commands)
-    record_commands.add_to(commands)
-    compaction_commands.add_to(commands)
-    session_commands.add_to(commands)
-    memory_commands.add_to(commands)
-    prompt_commands.add_to(commands)
-    sharing_commands.add_to(commands)
-    planning_commands.add_to(commands)
-    mcp_commands.add_to(commands)
-    goal_commands.add_to(commands)
     reminders = Reminders(injections, lambda words: moment(session, words))
     replies = Replies(
         context=context,
@@ -209,7 +188,7 @@ async def open_session(
                 redact=secrets.redact,
                 redacting=secrets.Stream,
             ),
-            commands=commands,
+            commands=every_command(),
             rules=rules,
             redact=secrets.redact,
             chosen=chosen,

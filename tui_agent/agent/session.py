@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent.agent import pictures
@@ -24,6 +23,7 @@ from tui_agent.agent.shrinking import Shrinking
 from tui_agent.agent.speaker import Chosen, Speaker
 from tui_agent.agent.spending import Spending
 from tui_agent.agent.turn import Turn
+from tui_agent.agent.work import Work
 from tui_agent.commands import CommandError, Outcome
 from tui_agent.context import ContextError
 from tui_agent.events import (
@@ -91,7 +91,7 @@ class Session(Showing):
             fresh=parts.premises.fresh,
             attended=parts.attended,
             is_busy=lambda: self.busy,
-            wake=self._start,
+            wake=lambda: self._work.start(),
             spawn=self.beside,
             on_compacted=parts.on_compacted,
         )
@@ -99,7 +99,7 @@ class Session(Showing):
         self.driver = Driver(goal=parts.goal, context=parts.context, emit=parts.bus.emit)
         """What works on the goal without a person's words."""
         parts.bus.listen(self.driver.hear)
-        self._turn = Turn(
+        turn = Turn(
             context=parts.context,
             replies=parts.replies,
             calls=parts.calls,
@@ -112,6 +112,14 @@ class Session(Showing):
             recover=self.shrinking.recover,
             may_ask=self.driver.may_ask,
         )
+        self._work = Work(
+            turn=turn,
+            queue=self._queue,
+            driver=self.driver,
+            shrinking=self.shrinking,
+            speaker=self._speaker,
+            emit=parts.bus.emit,
+        )
         self.requests = Requests.of(parts, lambda: self.provider, self.prepare)
         """Every request that was sent, and the next one."""
         self.spending = Spending(self.requests, parts.context, lambda: self.settings.prices)
@@ -119,10 +127,6 @@ class Session(Showing):
         self.errand = Errand.of(parts, self._gate, self._ready)
         """Runs what a person wants to run themselves; None without a shell."""
         self._heeding = Heeding(lambda: self.settings, self.take_settings, parts.bus.emit)
-        self._task: asyncio.Task[None] | None = None
-        self._beside: set[asyncio.Task[None]] = set()
-        self._closed = False
-        self._retries = False
 
     # --- what is told ----------------------------------------------------------------------------------------
 
@@ -156,7 +160,7 @@ class Session(Showing):
         if not (self.busy or self._queue):
             when = "turn"
         self._queue.add(text, when, images)
-        self._start()
+        self._work.start()
 
     def retry(self) -> None:
         """Send the request that failed once more, with nothing said before it.
@@ -170,8 +174,7 @@ class Session(Showing):
         history = self.context.history
         if not len(history) or (history[-1].role != "user" and not open_calls(history)):
             raise CommandError("nothing waits for an answer: say something")
-        self._retries = True
-        self._start()
+        self._work.retry()
 
     async def picture(self, data: bytes, name: str) -> Block:
         """Keep a picture, so that it can be sent: the block for `submit`. A large one is scaled.
@@ -204,12 +207,12 @@ class Session(Showing):
         """Let a prompt that was withdrawn wait again, before the one at `place` (counted from 0)."""
         self._queue.insert(place, prompt)
         if not self._queue.paused:
-            self._start()
+            self._work.start()
 
     def go_on(self) -> None:
         """Let a queue that an interrupt holds go on."""
         self._queue.go_on()
-        self._start()
+        self._work.start()
 
     async def perform(self, name: str, *arguments: str) -> Outcome:
         """Carry out a command by any of its names. One that rewrites history stops the running turn first.
@@ -252,7 +255,7 @@ class Session(Showing):
             async with self._gate:
                 await self._ready()
         state = await how()
-        self._start()
+        self._work.start()
         return state
 
     async def cancel(self, why: str = STOPPED) -> bool:
@@ -260,18 +263,10 @@ class Session(Showing):
 
         A goal that is worked on is paused, for the reason given.
         """
-        task = self._task
-        if task is None or task.done():
-            return self.errand is not None and await self.errand.stop()
-        self._queue.paused = len(self._queue) > 0
-        self.shrinking.forget()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await self.driver.pause(why)
-        self._queue.tell()
+        stopped = await self._work.stop(why)
         if self.errand is not None:
-            await self.errand.stop()
-        return True
+            return await self.errand.stop() or stopped
+        return stopped
 
     async def answer(self, question: str, answer: Answer) -> None:
         """Answer what waits.
@@ -301,8 +296,7 @@ class Session(Showing):
 
     async def until_idle(self) -> None:
         """Wait until no turn runs and nothing waits to be sent."""
-        while self._task is not None and not self._task.done():
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._work.until_idle()
 
     def weigh(self, *, lacking: int | None = None) -> None:
         """Tell the weight of the next request (`Weighed`); `lacking`: tokens that a new log still lacks."""
@@ -316,15 +310,7 @@ class Session(Showing):
 
     def beside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run something beside the turns, under a name; `close` stops it. What it raises becomes a notice."""
-        task = asyncio.create_task(work, name=name)
-        self._beside.add(task)
-        task.add_done_callback(self._finished)
-        return task
-
-    def _finished(self, task: asyncio.Task[None]) -> None:
-        self._beside.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.emit(Notice(f"{task.get_name()}: {type(error).__name__}: {error}", "error", task.get_name()))
+        return self._work.beside(work, name)
 
     async def manifest(self) -> Manifest:
         """The manifest of the request that the next prompt would send.
@@ -401,13 +387,11 @@ class Session(Showing):
 
     async def close(self) -> None:
         """Stop what runs, give the log back, and remove the folder of a session in which nothing was said."""
-        if self._closed:
+        if self._work.closed:
             return
-        self._closed = True
+        self._work.closed = True  # before what runs is stopped: nothing may begin in its place
         await self.cancel(CLOSED)
-        for task in tuple(self._beside):
-            task.cancel()
-        await asyncio.gather(*self._beside, return_exceptions=True)
+        await self._work.close()
         await self._toolbox.close()
         await self._speaker.close()
         try:
@@ -422,66 +406,6 @@ class Session(Showing):
     def _writable(self) -> None:
         if self.read_only:
             raise CommandError(self.read_only)
-
-    def _start(self) -> None:
-        if not self.busy and not self._closed:
-            self._task = asyncio.create_task(self._work(), name="turn")
-            self._task.add_done_callback(self._finished)
-
-    async def _work(self) -> None:
-        try:
-            while await self._work_on():
-                pass
-        except Exception as error:
-            await self.driver.pause(f"{type(error).__name__}: {error}")
-            raise
-
-    async def _work_on(self) -> bool:
-        """Do the next of what there is to do; False if there is nothing."""
-        if self.shrinking.waits:
-            await self.shrinking.do_wanted()
-            await self._speaker.adopt()  # a switch of the model waited for it
-        try:
-            if self._retries:
-                self._retries = False
-                await self._retry()
-            elif (prompt := self._queue.first()) is not None:
-                await self._run_turn(prompt)
-            elif (state := await self.driver.next()) is not None:
-                await self._pursue(state)
-            else:
-                return self.shrinking.waits or self.driver.due
-        finally:
-            await self.driver.after()
-        return True
-
-    async def _run_turn(self, prompt: QueuedPrompt) -> None:
-        reason = "failed"
-        try:
-            reason = await self._turn.run(prompt.text, prompt.images)
-        finally:
-            if not self._turn.said:
-                # The words are not on disk: they go back to where they can be sent again from.
-                self._queue.insert(0, prompt)
-            if reason == "failed" and self._queue:
-                self._queue.hold()
-        if reason != "failed":
-            await self.shrinking.relieve(ended=True)
-
-    async def _retry(self) -> None:
-        reason = await self._turn.retry()
-        if reason != "failed":
-            await self.shrinking.relieve(ended=True)
-
-    async def _pursue(self, state: State) -> None:
-        reason = "failed"
-        try:
-            reason = await self._turn.pursue(state.text, partial(self.driver.begin, state))
-        finally:
-            if reason == "failed" and self._queue:
-                self._queue.hold()
-        if reason != "failed":
-            await self.shrinking.relieve(ended=True)
 
     async def _begin(self, words: str) -> None:
         await self._heeding.heed()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui_agent.agent.errand import Errand
     from tui_agent.agent.queue import Queue
     from tui_agent.agent.speaker import Speaker
+    from tui_agent.agent.work import Work
     from tui_agent.events import QueuedPrompt
     from tui_agent.llm.provider import Provider
     from tui_agent.sessions.folder import SessionFolder
@@ -23,7 +23,7 @@ class Showing:
     errand: Errand | None
     _queue: Queue
     _speaker: Speaker
-    _task: asyncio.Task[None] | None
+    _work: Work
 
     @property
     def id(self) -> str:
@@ -68,7 +68,7 @@ class Showing:
     @property
     def busy(self) -> bool:
         """True while a turn or a compaction runs."""
-        return self._task is not None and not self._task.done()
+        return self._work.busy
 
     @property
     def active(self) -> bool:
