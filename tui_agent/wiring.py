@@ -123,6 +123,7 @@ async def open_session(
     )
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
+
     def skills() -> Found:
         return find_skills(workspace, paths.config_dir()) if session.settings.prompt.skills else Found()
 
@@ -180,7 +181,9 @@ async def open_session(
             replies=replies,
             calls=Calls(
                 toolbox=toolbox,
-                approvals=Approvals(rules, questions, mode=lambda: plans.mode.allows, save=save_rule, emit=bus.emit),
+                approvals=Approvals(
+                    rules, questions, mode=lambda: plans.mode.allows, save=save_rule, emit=bus.emit
+                ),
                 context=context,
                 outputs=folder.outputs,
                 blobs=folder.blobs,
