@@ -22,6 +22,7 @@ from tui_agent.prompt.manifest import Item
 from tui_agent.ui.chat import copying
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.request import RequestTab
+from tui_agent.ui.themes import UNICODE
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -104,6 +105,10 @@ async def test_a_click_unfolds_and_opens(tmp_path: Path) -> None:
         await made.until(lambda: tab.detail_open and '"name": "mcp__tracker__find_issue"' in made.text)
         await _click(made, "close", row=-1)
         await made.until(lambda: not tab.detail_open)
+        count = len(tab)
+        row = next(i for i, line in enumerate(made.lines) if "server tracker" in line)
+        await made.pilot.click(offset=(made.lines[row].rindex(UNICODE.opened), row))
+        await made.until(lambda: len(tab) == count - 2, "a click on its sign folds it")
 
 
 def _is_under_cursor(tab: RequestTab, words: str) -> bool:

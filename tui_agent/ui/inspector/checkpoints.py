@@ -16,13 +16,13 @@ from textual.widgets import Static
 from tui_agent import literal
 from tui_agent.ui import words
 from tui_agent.ui.cells import GAP
+from tui_agent.ui.inspector.folding import Folding
 from tui_agent.ui.inspector.tab import FOLLOW, Around, Key, Tab
 from tui_agent.ui.inspector.telling import FIRST_WORDS, first_words, who
-from tui_agent.ui.rows import Cell, Column, Rows
+from tui_agent.ui.rows import Cell, Column
 from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:
-    from textual import events
     from textual.widget import Widget
 
     from tui_agent.context import Checkpoint, Context
@@ -33,21 +33,6 @@ _FIRST = 100
 """Turns that are shown as soon as they are found."""
 _SIGN = GAP + 2
 """Columns up to the sign that folds, and the space behind it."""
-
-
-class Turns(Rows):
-    """The list. A click on the sign in front of a row folds, wherever the cursor is."""
-
-    class Folded(Rows.Moved):
-        """The sign of the row was clicked."""
-
-    async def _on_click(self, event: events.Click) -> None:
-        index = self.at(event.y)
-        if index >= 0 and event.x < _SIGN:
-            event.stop()
-            event.prevent_default()
-            self.move(index)
-            self.post_message(self.Folded(self, index))
 
 
 class Checkpoints(Tab):
@@ -65,8 +50,9 @@ class Checkpoints(Tab):
     ]
 
     def __init__(self, context: Context, around: Callable[[], Around]) -> None:
-        rows = Turns(
-            self.cells,
+        rows = Folding(
+            model=self.cells,
+            signs=_SIGN,
             key=lambda index: self._shown[index],
             text=self._text,
             empty="No checkpoint yet: each prompt and each step makes one.",
@@ -76,7 +62,7 @@ class Checkpoints(Tab):
         self._digits = 0
         self._turns: list[int] = []
         """The turns that were found, newest first."""
-        self._shown = array("I")
+        self._shown: array[int] = array("I")
         self._unfolded: set[int] = set()
         self._all = False
         self._looked = -1
@@ -214,7 +200,7 @@ class Checkpoints(Tab):
             made += [Key("Space", "steps", "fold"), Key("s", "all steps", "fold_all", rank=3)]
         return [*made, Key("/", "filter", "filter")]
 
-    def on_turns_folded(self, event: Turns.Folded) -> None:
+    def on_folding_folded(self, event: Folding.Folded) -> None:
         event.stop()
         self.action_fold()
 

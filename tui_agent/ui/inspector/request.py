@@ -32,6 +32,7 @@ from tui_agent.ui.inspector.tab import Key
 if TYPE_CHECKING:
     from textual import events
 
+    from tui_agent.ui.inspector.folding import Folding
     from tui_agent.ui.inspector.grouping import Place
 
 
@@ -115,6 +116,11 @@ class RequestTab(Requested):
     def _turn(self, place: Place) -> None:
         self._turned ^= {place}
         self._lay_out(place)
+
+    def on_folding_folded(self, event: Folding.Folded) -> None:
+        event.stop()
+        if isinstance(self._view, Tree) and self._view.item(event.index) is None:
+            self._turn(self._view.head(event.index))
 
     def action_fold(self) -> None:
         """Fold what the row belongs to, or unfold it."""

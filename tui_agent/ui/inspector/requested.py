@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from textual import work
 from textual.content import Content
 
+from tui_agent.ui.cells import GAP
 from tui_agent.ui.inspector import request_said
+from tui_agent.ui.inspector.folding import Folding
 from tui_agent.ui.inspector.request_rows import Differing, History, Listed, Said, Tree
 from tui_agent.ui.inspector.request_text import Opened
 from tui_agent.ui.inspector.tab import FOLLOW, Around, Tab
-from tui_agent.ui.rows import Cell, Column, Rows
 from tui_agent.ui.still import Text
 
 if TYPE_CHECKING:
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
     from tui_agent.agent.requests import Requests
     from tui_agent.context import Context
     from tui_agent.ui.inspector.grouping import Place
+    from tui_agent.ui.rows import Cell, Column
 
 _REST = 12
 """After building nothing is built again for so many times as long as it took."""
+_SIGNS = GAP + 3
+"""Columns up to the sign in front of a kind."""
 _BUILDING = "Building the request ..."
 _LARGEST = 2_000_000
 """Tokens above which a request is built only if that is asked for: it takes long, and room in memory."""
@@ -41,8 +45,9 @@ class Requested(Tab):
 
     def __init__(self, context: Context, around: Callable[[], Around]) -> None:
         self._view: Listed = Said()
-        rows = Rows(
-            self.cells,
+        rows = Folding(
+            model=self.cells,
+            signs=_SIGNS,
             key=lambda index: self._view.key(index),
             text=lambda index: self._view.words(index),
             empty=_BUILDING,
