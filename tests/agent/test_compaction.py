@@ -212,7 +212,8 @@ async def test_it_compacts_once_for_a_step_and_then_says_that_it_does_not_fit(tm
         assert ended.reason == "failed"
         assert len(run.all(CompactionCompleted)) == 1
         failed = run.all(events.RequestFailed)[-1]
-        assert (failed.kind, "compact (/compact)" in failed.ways) == ("overflow", True)
+        assert (failed.kind, "compact (/compact)" in failed.ways) == ("overflow", False)
+        assert "(/model)" in failed.ways[-1]
 
 
 async def test_with_auto_off_nothing_compacts_without_a_key_not_even_an_overflow(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,11 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.compaction.lone import Alone
+from tests.compaction.test_compactor import Counting
 from tests.support import sessions
 from tests.support.examples import examples
 from tui_agent.agent.building import assemble
 from tui_agent.agent.ways import ways_out
 from tui_agent.compaction import picked
+from tui_agent.compaction.making import Wanted
 from tui_agent.context import Context
 from tui_agent.messages.blocks import tool_result
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, DoesNotFit, Limits
@@ -41,6 +45,8 @@ async def _lead_on(seed: int, messages: int, share: float) -> None:
         most = int(total * share)
         ways = ways_out(context, total, most)
         assert re.fullmatch(rf".*{total + MIN_OUTPUT_TOKENS:,} tokens or more \(/model\)", ways[-1])
+        if any("/compact" in way for way in ways):
+            await _compacted(path, most)
         for number in numbers(ways, "revert"):
             await context.revert_to(number)
             assert context.weigh().total <= most + _SLACK
@@ -51,6 +57,22 @@ async def _lead_on(seed: int, messages: int, share: float) -> None:
         if numbers(ways, "elide"):
             assert context.weigh().total <= most + _SLACK
         await context.close()
+
+
+async def _compacted(path: Path, most: int) -> None:
+    """The log of that path, compacted without a model, has enough room.
+
+    By its parts: the whole is corrected by usages, which this random log has made up.
+    """
+    copy = path.with_name("copy") / path.name
+    copy.parent.mkdir()
+    shutil.copy(path, copy)
+    context = await opened(copy)
+    alone = Alone(context, Counting(window=most + MIN_OUTPUT_TOKENS))
+    assert await alone.compactor.compact(Wanted("manual")), alone.heard
+    parts = [context.system_tokens, context.tools_tokens, *(context.tokens(m.id) for m in context.history)]
+    assert sum(part.count for part in parts) <= most + _SLACK
+    await context.close()
 
 
 _SLACK = 40

@@ -10,12 +10,14 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from tui_agent.compaction import picked
-from tui_agent.compaction.priority import CRITICAL
+from tui_agent.compaction.making import Skipped, Wanted, look, summary_body
+from tui_agent.compaction.policy import Policy
 from tui_agent.literal import one_line
 from tui_agent.messages.tokens import Estimator
-from tui_agent.prompt.assembler import larger_window
+from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, larger_window
 from tui_agent.prompt.books import about
 from tui_agent.prompt.manifest import server_of
+from tui_agent.settings.schema import Compaction as Keys
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
@@ -24,8 +26,6 @@ _LARGEST = 3
 """So many items are named at most."""
 _LOOKED_AT = 12
 """Of so many of the heaviest it is worked out what a few words in their place save."""
-_SUMMARY = 0.2
-"""What a summary weighs, as a part of what it stands for, and of the window."""
 _SHOWN_CHARACTERS = 60
 _FILES = ("workspace", "profile")
 """Layers of the prompt that are files of a person's."""
@@ -39,7 +39,7 @@ def ways_out(context: Context, total: int, most: int, *, counted: int | None = N
     """
     excess = total - most
     found = [
-        *_compact(context, excess, most),
+        *_compact(context, total, most),
         *_elide(context, excess),
         *_own_words(context, excess),
         *_back(context, excess, most),
@@ -50,17 +50,17 @@ def ways_out(context: Context, total: int, most: int, *, counted: int | None = N
     return tuple(found)
 
 
-def _compact(context: Context, excess: int, most: int) -> Iterator[str]:
-    """A summary takes the place of all but the newest answer or words, what follows them, and what is pinned."""
-    goes = said = 0
-    for message in reversed(context.history):
-        if said < 2:
-            said += message.is_words or message.role == "assistant"
-            continue
-        marks = context.marks(message.id)
-        if not (marks.get("pinned") or marks.get("priority") == CRITICAL):
-            goes += context.tokens(message.id).count
-    if goes - min(_SUMMARY * goes, _SUMMARY * most) >= excess:
+def _compact(context: Context, total: int, most: int) -> Iterator[str]:
+    """A summary, if even a long one beside what stays word for word makes enough room; by the settings' defaults."""
+    policy, window = Policy(Keys()), most + MIN_OUTPUT_TOKENS
+    try:
+        found = look(context, Wanted("manual"), policy, window=window, thinking=None)
+    except Skipped:
+        return
+    ledger = _estimator(context).count(summary_body("", found.ledger)["content"])
+    # What no record accounts for is laid to the prompt and the tools, which a summary leaves as they are.
+    floor = found.terms.floor + max(0, context.unattributed)
+    if floor + found.retained.stays + policy.summary_most(window) + ledger <= most:
         yield "compact (/compact)"
 
 
@@ -108,13 +108,17 @@ def _back(context: Context, excess: int, most: int) -> Iterator[str]:
             return
 
 
+def _estimator(context: Context) -> Estimator:
+    return Estimator(context.model, factor=context.factor)
+
+
 def _newest_words(context: Context) -> str:
     return next((message.id for message in reversed(context.history) if message.is_words), "")
 
 
 def _tools(context: Context, excess: int) -> Iterator[str]:
     """Fewer tools, if those of servers are too much."""
-    estimator = Estimator(context.model, factor=context.factor)
+    estimator = _estimator(context)
     served = [tool for tool in context.tools or () if server_of(str(tool.get("name", "")))]
     weight = estimator.count(served) if served else 0
     if weight >= excess:
@@ -126,7 +130,7 @@ def _tools(context: Context, excess: int) -> Iterator[str]:
 
 def _files(context: Context, excess: int) -> Iterator[str]:
     """Shorter files of instructions, if one is too much."""
-    estimator = Estimator(context.model, factor=context.factor)
+    estimator = _estimator(context)
     for layer in context.system_layers:
         weight = estimator.count(layer["text"])
         if layer["layer"] in _FILES and weight >= excess:
