@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.engine import engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.events import Notice
 from tui_agent.settings.load import load
 
@@ -55,3 +55,19 @@ async def test_a_file_that_was_written_anew_and_says_the_same_is_no_news(tmp_pat
             write(file, server, "\n# a remark\n")
             await run.say("one")
             assert not [one for one in run.all(Notice) if one.source == "settings"]
+
+
+async def test_it_is_in_force_for_words_that_come_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+    file, workspace, hold = tmp_path / "settings.toml", tmp_path / "work", Hold()
+    workspace.mkdir()
+    async with ScriptedServer() as server:
+        server.script(Reply.text("yes").holding(hold), Reply.text("and yes"))
+        write(file, server)
+        async with engine(workspace, settings=load(file)) as run:
+            await run.session.submit("one")
+            await hold.reached.wait()
+            write(file, server, '[prompt]\nrules = ["Never touch vendor."]\n')
+            await run.session.submit("two")
+            hold.release.set()
+            await run.session.until_idle()
+            assert "Never touch vendor." in str(server.requests[1]["messages"][-1])

@@ -33,6 +33,7 @@ from tui_agent.events import (
     ModelChanged,
     Notice,
     QueuedPrompt,
+    Reminded,
     TitleChanged,
 )
 from tui_agent.messages.exchange import open_calls
@@ -107,7 +108,7 @@ class Session(Showing):
             gate=self._gate,
             begin=self._begin,
             deliver=self._queue.deliver,
-            remind=parts.remind,
+            remind=self._remind,
             relieve=self.shrinking.relieve,
             recover=self.shrinking.recover,
             may_ask=self.driver.may_ask,
@@ -126,6 +127,7 @@ class Session(Showing):
         """What they came to."""
         self.errand = Errand.of(parts, self._gate, self._ready)
         """Runs what a person wants to run themselves; None without a shell."""
+        self._reminders = parts.remind
         self._heeding = Heeding(lambda: self.settings, self.take_settings, parts.bus.emit)
 
     # --- what is told ----------------------------------------------------------------------------------------
@@ -419,6 +421,10 @@ class Session(Showing):
             except CommandError as error:
                 self.title = title
                 self.emit(Notice(f"the title was not kept: {error}", "warning", "session"))
+
+    async def _remind(self, words: str) -> Reminded | None:
+        await self._heeding.heed()  # words that came in the middle of a turn are asked for here alone
+        return await self._reminders(words)
 
     async def _ready(self) -> None:
         """Make the log one that a message may be appended to; who asks meanwhile waits."""
