@@ -420,3 +420,26 @@ def test_a_helper_that_hangs_is_killed(tmp_path: Path) -> None:
     with pytest.raises(ProcessError, match="sh did not end within"):
         capture(["sh", "-c", "echo $$ > pid; sleep 60 & sleep 60"], cwd=tmp_path, timeout=1)
     assert not is_running(int((tmp_path / "pid").read_text()))
+
+
+async def test_all_that_was_started_can_be_killed_at_once(tmp_path: Path) -> None:
+    pid_file, child_file = tmp_path / "pid", tmp_path / "child"
+    running = asyncio.create_task(run(f"echo $$ > {pid_file}; {FOREVER}"))
+    left = await run(f"({FOREVER}) > /dev/null 2>&1 & echo $! > {child_file}")
+    pid, child = await pids_in(pid_file, child_file)
+    assert left.left is not None and left.left.alive()
+    process.kill_all()
+    await running
+    await until(lambda: not is_running(pid) and not is_running(child))
+
+
+async def test_what_has_ended_is_not_killed_under_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = int((await run("echo $$")).output)
+    captured = int(capture(["sh", "-c", "echo $$"], cwd="/", timeout=20)[1])
+    left = (await run("sleep 300 > /dev/null 2>&1 &")).left
+    assert left is not None
+    await asyncio.to_thread(left.end)
+    killed = set[int]()
+    monkeypatch.setattr("tui_agent.process.session.signal_session", lambda session, _: killed.add(session))
+    process.kill_all()
+    assert killed.isdisjoint({ran, captured, left.session})

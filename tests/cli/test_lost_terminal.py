@@ -93,6 +93,18 @@ async def test_a_signal(screen: Terminal, shop: Path, number: signal.Signals) ->
     await whole(shop)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_does_not_end_in_time_is_not_left_behind(shop: Path, number: signal.Signals) -> None:
+    with terminal.run(".", "--demo", cwd=shop) as screen:
+        screen.until(b"ready")
+        screen.press(b"!trap '' TERM; echo begun-$((40 + 2)); while :; do sleep 0.1; done\r")
+        screen.until(b"begun-42")
+        (command,) = psutil.Process(screen.process.pid).children()
+        screen.process.send_signal(number)
+        screen.end()
+        assert not psutil.wait_procs([command], AT_ONCE_S)[1]
+
+
 def test_a_suspended_program_gives_the_terminal_back_and_takes_it_again(server: Served, shop: Path) -> None:
     hold = Hold()
     server.script(Reply.blocks({"type": "text", "text": ["one ", "two"]}).holding(hold, after=1))  # type: ignore[dict-item]

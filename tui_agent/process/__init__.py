@@ -7,6 +7,6 @@ wanted. Neither gives the child a terminal; `run` may give it an input that is k
 from tui_agent.process.command import capture, run
 from tui_agent.process.job import OUTPUT_LIMIT, ProcessError, Result
 from tui_agent.process.output import SPOOL_LIMIT
-from tui_agent.process.session import Left
+from tui_agent.process.session import Left, kill_all
 
-__all__ = ["OUTPUT_LIMIT", "SPOOL_LIMIT", "Left", "ProcessError", "Result", "capture", "run"]
+__all__ = ["OUTPUT_LIMIT", "SPOOL_LIMIT", "Left", "ProcessError", "Result", "capture", "kill_all", "run"]

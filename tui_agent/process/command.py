@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tui_agent.process.job import OUTPUT_LIMIT, Job, ProcessError, Result, arguments, environment, spawn
 from tui_agent.process.output import Kept, Spool
-from tui_agent.process.session import signal_session
+from tui_agent.process.session import over, signal_session
 
 
 async def run(
@@ -101,6 +101,7 @@ def capture(
         if process.poll() is None:
             signal_session(process.pid, signal.SIGKILL)
             process.wait()
+        over(process.pid)
         if process.stdout is not None:
             process.stdout.close()
     return process.returncode, output

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from tui_agent.process.session import POLL_SECONDS, Ending, Left, members, signal_session
+from tui_agent.process.session import POLL_SECONDS, Ending, Left, begun, members, over, signal_session
 
 if TYPE_CHECKING:
     from tui_agent.process.output import Kept, Spool
@@ -101,7 +101,7 @@ def spawn(
         ProcessError: it could not be started.
     """
     try:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             argv,
             cwd=cwd,
             env=env,
@@ -117,6 +117,8 @@ def spawn(
         if cwd is not None and not Path(cwd).is_dir():
             reason = f"its folder is not there: {cwd}"
         raise ProcessError(f"cannot start {argv[0]}: {reason}") from error
+    begun(process.pid)
+    return process
 
 
 class Job(threading.Thread):
@@ -190,6 +192,8 @@ class Job(threading.Thread):
         self._take(self._decoder.decode(b"", final=True))
         self._flush(last=True)
         left = frozenset() if cause else self._survivors(process.pid)
+        if not left:
+            over(process.pid)
         return Result(
             exit=-signal.SIGKILL if process.returncode is None else process.returncode,
             output=self._kept.text(),

@@ -22,6 +22,8 @@ POLL_SECONDS = 0.02
 """How often to look whether a process has ended where the system does not tell."""
 
 _HAS_PROC = Path("/proc/self/stat").exists()
+_begun: set[int] = set()
+"""Sessions that were begun here, as long as nothing tells that all of their processes have ended."""
 
 
 class Left(Struct, frozen=True):
@@ -42,6 +44,7 @@ class Left(Struct, frozen=True):
     def end(self) -> None:
         """End them: SIGTERM, and SIGKILL for what is left after two seconds. Blocks as long."""
         if not self.alive():
+            over(self.session)
             return
         ending = Ending(self.session, time.monotonic())
         while not ending.over(time.monotonic(), hard=False):
@@ -60,10 +63,27 @@ class Ending:
     def over(self, now: float, *, hard: bool) -> bool:
         """True when none of them is left, or when SIGKILL did not help for seconds."""
         if not members(self._session) or now >= self._give_up_at:
+            over(self._session)
             return True
         if hard or now >= self._kill_at:
             signal_session(self._session, signal.SIGKILL)
         return False
+
+
+def begun(session: int) -> None:
+    """A session was begun here, and `kill_all` is to end it."""
+    _begun.add(session)
+
+
+def over(session: int) -> None:
+    """All processes of a session have ended, so that its number may be another's from now on."""
+    _begun.discard(session)
+
+
+def kill_all() -> None:
+    """Kill at once whatever was started here: for a program that must end and cannot wait."""
+    for session in tuple(_begun):
+        signal_session(session, signal.SIGKILL)
 
 
 def signal_session(session: int, number: int) -> None:

@@ -378,7 +378,7 @@ class TuiAgent(Switching):
             return
         self._ending = True
         # whatever hangs, a child, a disk, a terminal that takes nothing: the program does not outlive this
-        limit = threading.Timer(_HANGUP_S + _LEAVE_S, os._exit, (128 + number,))
+        limit = threading.Timer(_HANGUP_S + _LEAVE_S, _die, (128 + number,))
         limit.daemon = True
         limit.start()
         self.run_worker(self._end(number), name="hangup", group="hangup", exit_on_error=False)
@@ -390,8 +390,21 @@ class TuiAgent(Switching):
         finally:
             if number == signal.SIGHUP:
                 # nothing can be written to the terminal any more, so its modes are not given back
-                os._exit(128 + number)
+                _die(128 + number)
+            _kill_children()
             self.exit(128 + number)
+
+
+def _die(code: int) -> None:
+    """End at once, with all that was started: what would not end in time is not left behind."""
+    _kill_children()
+    os._exit(code)
+
+
+def _kill_children() -> None:
+    process = sys.modules.get("tui_agent.process")
+    if process is not None:  # else nothing was started
+        process.kill_all()
 
 
 def _import(*names: str) -> Any:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tui_agent import paths
 from tui_agent.literal import one_line
 from tui_agent.process.job import spawn
-from tui_agent.process.session import POLL_SECONDS, Ending, members
+from tui_agent.process.session import POLL_SECONDS, Ending, members, over
 from tui_agent.settings import secrets
 from tui_agent.tools.mcp.loop import ENDING
 
@@ -155,6 +155,7 @@ class Pipe:
             while not ending.over(time.monotonic(), hard=False):
                 process.poll()
                 await asyncio.sleep(POLL_SECONDS)
+        over(process.pid)
         process.poll()
         for end in self._ends:
             end.close()
