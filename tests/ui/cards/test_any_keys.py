@@ -144,6 +144,7 @@ async def _burst(book: Book, keys: tuple[str, ...]) -> None:
     typed = Counter(
         key for key, then in zip(keys, (*keys[1:], ""), strict=True) if len(key) == 1 and then != _NEXT
     )
+    went = False
     for key in keys:
         card = made.chat.dock.card
         if key == _COMES:
@@ -151,7 +152,8 @@ async def _burst(book: Book, keys: tuple[str, ...]) -> None:
         elif key == _GOES and card is not None:
             await made.session.settle(card.question.id, Answer("dismissed"))
         elif key != _GOES:
-            if made.chat.dock.has_keys and key != _NEXT:
+            went = went or key == _NEXT  # the card has the keys before the next one is looked at
+            if (made.chat.dock.has_keys or went) and key != _NEXT:
                 book.count("\n" if key == "enter" else key)
             event = events.Key(key, key if len(key) == 1 else None)
             event.time = book.clock.now
