@@ -140,3 +140,28 @@ async def test_what_would_not_let_the_request_be_sent_is_not_left_out(tmp_path: 
     floor = context.system_tokens.count + context.tools_tokens.count
     assert cut(context, POLICY, total=total, room=Room(floor - 1_000, floor)).items == ()
     assert cut(context, POLICY, total=total, room=Room(total // 2, total)).items
+
+
+async def test_what_is_pinned_while_a_batch_is_looked_for_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions.write(tmp_path / "context.jsonl", 40, 3)
+    context = Context(tmp_path / "context.jsonl", durability="off", model=sessions.MODEL)
+    await context.restore()
+    total = context.weigh().total
+    room = Room(total // 2, total)
+    first = cut(context, POLICY, total=total, room=room).items[0].record
+    loop, estimated = asyncio.get_running_loop(), Context.estimated
+    pinned: list[str] = []
+
+    def meanwhile(self: Context, record: str) -> int:
+        if not pinned:  # in the thread that looks for the batch
+            pinned.append(first)
+            asyncio.run_coroutine_threadsafe(context.mark(first, pinned=True), loop).result()
+        return estimated(self, record)
+
+    monkeypatch.setattr(Context, "estimated", meanwhile)
+    await Budget(context=context, policy=lambda: POLICY, emit=lambda event: None).fit(total, room, "so")
+    assert context.marks(first)["pinned"] and not context.elided(first)
+    assert context.batches[-1].body["items"]
+    await context.close()

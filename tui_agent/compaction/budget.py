@@ -87,7 +87,7 @@ class Budget:
         """
         if total <= room.budget:
             return 0
-        found = await asyncio.to_thread(cut, self._context, self._policy(), total=total, room=room)
+        found = await self._planned(total, room)
         if not found.items:
             return 0
         items = [item.api() for item in found.items]
@@ -98,6 +98,14 @@ class Budget:
         said = f"left out to fit the {room.budget:,} tokens that a request may have: {why}"
         self._emit(MicroCompacted(record.id, found.words, total, after, said, whole=True))
         return max(0, total - after)
+
+    async def _planned(self, total: int, room: Room) -> Cut:
+        """A batch for the log as it is when it is made: a person may pin something meanwhile."""
+        while True:
+            seen = (self._context.generation, len(self._context.records))
+            found = await asyncio.to_thread(cut, self._context, self._policy(), total=total, room=room)
+            if seen == (self._context.generation, len(self._context.records)):
+                return found
 
 
 def cut(context: Context, policy: Policy, *, total: int, room: Room) -> Cut:
