@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,7 +29,6 @@ from tui_agent import literal
 from tui_agent.ui.attention import Attention, title
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
-from tui_agent.ui.farewell import Totals, farewell
 from tui_agent.ui.over import Over, Place
 from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from tui_agent.events import Event
     from tui_agent.settings.schema import Settings
     from tui_agent.ui.chat.ladders import Ladders
+    from tui_agent.ui.farewell import Totals
     from tui_agent.ui.garbage import Garbage
 
 _HANGUP_S = 1.5
@@ -112,7 +112,7 @@ class TuiAgent(Switching):
         self.farewell = ""
         self._began = time.monotonic()
         self._begun = self._ending = False
-        self._totals = Totals(settings.prices)
+        self._prices = settings.prices
         self._attention = Attention(time.monotonic)
         self._bell_timer: Timer | None = None
         self._garbage: Garbage | None = None
@@ -193,6 +193,13 @@ class TuiAgent(Switching):
         show()
         with suppress(TimeoutError):  # a terminal that is behind gets no frame
             await asyncio.wait_for(self._frame.wait(), _FRAME_S)
+
+    @cached_property
+    def _totals(self) -> Totals:
+        """What the session used, from its first event on."""
+        from tui_agent.ui.farewell import Totals
+
+        return Totals(self._prices)
 
     def _begin_hearing(self) -> None:
         self.run_worker(self._hear(), name="hear", group="hear", exit_on_error=False)
@@ -357,6 +364,8 @@ class TuiAgent(Switching):
             await self._chat.keep()
             session, self.session = self.session, None
             if session is not None:
+                from tui_agent.ui.farewell import farewell
+
                 self.farewell = farewell(session, self._totals.line(time.monotonic() - self._began))
                 await session.close()
 

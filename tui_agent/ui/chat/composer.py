@@ -14,6 +14,7 @@ import time
 import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -24,7 +25,6 @@ from tui_agent import literal
 from tui_agent.commands import CommandError
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Completion, Word, word_before
-from tui_agent.ui.chat.history import History
 from tui_agent.ui.chat.signs import Signed
 from tui_agent.ui.terminal import NEW_LINE_KEYS
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from tui_agent.messages.blocks import Block
     from tui_agent.ui.chat.dropped import Dropped
+    from tui_agent.ui.chat.history import History
 
 STOP = "ctrl+c"
 """Comes here only to stand behind what was pressed before it."""
@@ -98,7 +99,6 @@ class Composer(Signed):
             placeholder=WORDS,
         )
         self.cursor_blink = False
-        self.past = History()
         self.cards_wait = False
         self.walking = False
         self.stop: Callable[[], None] = lambda: None
@@ -115,6 +115,13 @@ class Composer(Signed):
         self._pressed = float("-inf")
         """When the newest key came, whenever this had its turn to take it."""
         self._offered = float("-inf")
+
+    @cached_property
+    def past(self) -> History:
+        """What was sent before."""
+        from tui_agent.ui.chat.history import History  # not needed before the first frame
+
+        return History()
 
     def idle(self, seconds: float) -> bool:
         """True when no key came for so long."""

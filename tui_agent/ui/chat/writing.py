@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
@@ -17,9 +18,6 @@ from tui_agent.events import QueuedPrompt
 from tui_agent.ui import words as figures
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Completion, matching_commands
-from tui_agent.ui.chat.files import Files
-from tui_agent.ui.chat.history import Draft
-from tui_agent.ui.chat.keep import Keep
 from tui_agent.ui.chat.ladders import Ladders
 from tui_agent.ui.chat.queue import QueueLine
 from tui_agent.ui.commands import listed
@@ -34,6 +32,8 @@ if TYPE_CHECKING:
     from tui_agent.events import Emit, Rotated
     from tui_agent.ui import bindings
     from tui_agent.ui.chat.composer import Composer
+    from tui_agent.ui.chat.files import Files
+    from tui_agent.ui.chat.keep import Keep
     from tui_agent.ui.commands import Listed
 
 _KEEP_AFTER = 1.0
@@ -49,7 +49,6 @@ class Writing(Ladders):
         super().__init__(keys, tell)
         self.queue_line = QueueLine(id="queue")
         self.composer.workspace = workspace
-        self._files = Files(workspace)
         self._keep: Keep | None = None
         self._keep_timer: Timer | None = None
         self._given = Prompt()
@@ -59,10 +58,19 @@ class Writing(Ladders):
         """The file in which an editor has the draft."""
         self.acts |= {"search_sent": self._want_search, "editor": self._edit_outside}
 
+    @cached_property
+    def _files(self) -> Files:
+        """The files of the workspace, looked for when the first is to be completed."""
+        from tui_agent.ui.chat.files import Files
+
+        return Files(self.composer.workspace)
+
     # --- the session comes
 
     async def offer_draft(self, session: Session) -> None:
         """Offer what was written last time and not sent; from now on it is kept."""
+        from tui_agent.ui.chat.keep import Keep  # not needed before the first frame
+
         self.composer.picture = session.picture
         keep = Keep(session.folder, lambda text: self.say(text, "warning"))
         entries, draft = await keep.load()
@@ -115,7 +123,8 @@ class Writing(Ladders):
         prompt = event.prompt
         if self._keep is not None:
             self.work(self._keep.sent(prompt), "keep")
-        if self.slash(prompt.words) or self.bang(prompt.words):
+        called = bool(prompt.pictures) and prompt.words.startswith("/skill ")  # a command would lose them
+        if not called and (self.slash(prompt.words) or self.bang(prompt.words)):
             return
         if self.session is None:
             self._early.append((prompt, event.when))
@@ -297,6 +306,8 @@ class Writing(Ladders):
     async def keep(self) -> None:
         """Write the draft and the queue now."""
         if self._keep is not None:
+            from tui_agent.ui.chat.history import Draft
+
             past = self.composer.past
             waiting = tuple(past.folded(p.text, p.images) for p in self.queue_line.prompts)
             await self._keep.draft(Draft(self._draft(), waiting))
