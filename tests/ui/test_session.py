@@ -200,9 +200,11 @@ async def test_stopping_an_answer_leaves_a_session_that_goes_on(tmp_path: Path) 
 
 async def test_a_request_that_does_not_fit_names_the_ways_out(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
-        server.script(Reply.overflow(), Reply.text("Shorter is fine."))
+        server.script(Reply.text("Good day."), Reply.overflow(), Reply.text("Shorter is fine."))
         async with opened(tmp_path / "shop", _served(server, tmp_path)) as made:
-            await _say(made, "a question", "/revert")
+            await _say(made, "hello", "Good day.")
+            await _idle(made)
+            await _say(made, "a question", "a window of 213,369 tokens or more (/model)")
             await _idle(made)
             await _say(made, "another", "Shorter is fine.")
 
