@@ -60,7 +60,7 @@ def test_reports_load_no_screen_and_no_model_library(shop: Path) -> None:
         (("nowhere",), "there is no folder 'nowhere'"),
         (
             ("--demo", "sessions"),
-            "commands (sessions, inspect, context, memory, doctor) come before their options",
+            "commands (sessions, inspect, context, memory, mcp, doctor) come before their options",
         ),
         (("a", "b"), "b"),
         (("--allow", "bash"), "goes with -p"),

@@ -2,7 +2,7 @@
 
     tui-agent [DIR]                    the screen, or lines instead of it (--plain)
     tui-agent -p PROMPT                one prompt, no screen
-    tui-agent [DIR] sessions | inspect | context | memory | doctor ...
+    tui-agent [DIR] sessions | inspect | context | memory | mcp | doctor ...
 
 Exit codes: 0 done, 1 failed, 2 the command line is wrong, 130 interrupted. What a command needs is imported when it
 runs, so that the screen never waits for the reports, nor the reports for the screen.
@@ -27,7 +27,7 @@ from tui_agent.cli.failures import CommandLineError, Failed, Usage
 if TYPE_CHECKING:
     from tui_agent.settings.schema import Settings
 
-COMMANDS = ("sessions", "inspect", "context", "memory", "doctor")
+COMMANDS = ("sessions", "inspect", "context", "memory", "mcp", "doctor")
 
 _INTERRUPTED = 130
 _WINDOWS = os.name == "nt"
@@ -37,6 +37,7 @@ _EPILOG = """commands (tui-agent COMMAND --help says more):
   tui-agent inspect PATH  look into any context.jsonl
   tui-agent context       see and change the context of a session
   tui-agent memory        see and change what is remembered for you and this workspace
+  tui-agent mcp           list the MCP servers, and what their tools cost
   tui-agent doctor        say what is wrong, and mend it
 
 Settings and sessions lie in the folder that TUI_AGENT_HOME names, if it is set."""
@@ -112,6 +113,10 @@ def _run(argv: list[str]) -> int:
             from tui_agent.cli import memory
 
             return memory.run(options, workspace)
+        if command == "mcp":
+            from tui_agent.cli import mcp
+
+            return mcp.run(options, workspace)
         from tui_agent.cli import doctor
 
         return doctor.run(options, workspace)
@@ -354,6 +359,15 @@ def _memory_parser() -> argparse.ArgumentParser:
     return memory.arguments(_parser("memory", "See and change what is remembered (default: list it)."))
 
 
+def _mcp_parser() -> argparse.ArgumentParser:
+    parser = _parser(
+        "mcp", "List the MCP servers that a session here has, and what their tools cost; starts none."
+    )
+    parser.add_argument("action", nargs="?", choices=("list",), default="list", help="list them (default)")
+    _json(parser)
+    return parser
+
+
 def _doctor_parser() -> argparse.ArgumentParser:
     parser = _parser("doctor", "Say what is wrong with this installation, or with a session.")
     parser.add_argument(
@@ -369,6 +383,7 @@ _PARSERS = {
     "inspect": _inspect_parser,
     "context": _context_parser,
     "memory": _memory_parser,
+    "mcp": _mcp_parser,
     "doctor": _doctor_parser,
 }
 

@@ -90,9 +90,9 @@ def used_last(context: Shown, names: set[str]) -> Iterator[str]:
                 yield name
 
 
-def weights(context: Context, tools: Sequence[Tool]) -> tuple[int, int]:
-    """What tools cost in estimated tokens: described in full, and told by name."""
-    estimator, factor = Estimator(context.model), context.factor
+def weights(tools: Sequence[Tool], model: str, factor: float = 1.0) -> tuple[int, int]:
+    """What tools cost in estimated tokens, described in full and told by name; `factor` corrects the estimate."""
+    estimator = Estimator(model)
     full = estimator.weigh([definition(tool) for tool in tools])
     by_name = estimator.weigh("\n".join(map(line, tools)))
     return round(full * factor), round(by_name * factor)

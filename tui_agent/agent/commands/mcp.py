@@ -66,7 +66,7 @@ def _listed(session: Session, servers: Servers) -> Outcome:
     rows: list[dict[str, Any]] = []
     for server in servers.all:
         tools = servers.tools_of(server)
-        full, by_name = weights(session.context, tools)
+        full, by_name = weights(tools, session.context.model, session.context.factor)
         rows.append(
             {
                 "name": server.spec.name,
