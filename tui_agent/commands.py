@@ -79,3 +79,18 @@ class Commands:
         prefix = prefix.removeprefix("/")
         found = [c for c in self if any(n.startswith(prefix) for n in (c.name, *c.names))]
         return sorted(found, key=lambda c: c.name)
+
+
+def arguments(name: str, rest: str) -> tuple[str, ...]:
+    """What was typed behind a command, as its arguments; what is meant for the model stays as it was written.
+
+    `name` is the command's own; "" for one that is not known: it may be a skill's.
+    """
+    match name:
+        case "goal":
+            return (rest,)
+        case "skill":
+            return tuple(rest.split(maxsplit=1))
+        case "":
+            return (rest,) if rest.strip() else ()
+    return tuple(rest.split())

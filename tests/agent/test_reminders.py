@@ -329,8 +329,9 @@ async def test_a_skill_is_listed_and_its_text_is_sent_with_the_words_that_call_i
         words, told = last_words(server.requests[1])
         assert words == "/skill release-notes for 1.2" and "List the commits first." in told
         assert [one.short for one in run.all(Reminded)[-1].told] == ["skill release-notes (you called it)"]
-        await run.say("and the release notes of 1.1")
-        assert last_words(server.requests[2]) == ["and the release notes of 1.1"]
+        await run.session.perform("release-notes", "of 1.1:\n  - one\n  - two")
+        await run.session.until_idle()
+        assert last_words(server.requests[2]) == ["/skill release-notes of 1.1:\n  - one\n  - two"]
         with pytest.raises(CommandError, match="there are: release-notes"):
             await run.session.perform("skill", "other")
         settings = run.session.settings

@@ -17,7 +17,7 @@ from tui_agent.agent.commands import memory as of_memory
 from tui_agent.agent.commands import records as of_records
 from tui_agent.agent.commands import session as of_session
 from tui_agent.agent.commands import sharing as of_sharing
-from tui_agent.commands import Commands
+from tui_agent.commands import Commands, arguments
 from tui_agent.ui import commands, help, remap
 from tui_agent.ui.bindings import ACTIONS
 from tui_agent.ui.chat.completion import matching_commands
@@ -141,6 +141,22 @@ async def test_what_is_not_built_is_not_known(name: str, tmp_path: Path) -> None
         await made.press("escape", "enter")
         await made.until(lambda: f"there is no command /{name}" in made.text)
         assert made.session.submitted == []
+
+
+@pytest.mark.parametrize(
+    ("name", "rest", "given"),
+    [
+        ("revert", " 3  4 ", ("3", "4")),
+        ("revert", "", ()),
+        ("goal", "mend\n  it", ("mend\n  it",)),
+        ("skill", "notes of:\n  - one", ("notes", "of:\n  - one")),
+        ("skill", "", ()),
+        ("", "first\n  second", ("first\n  second",)),
+        ("", " ", ()),
+    ],
+)
+def test_what_is_meant_for_the_model_stays_as_it_was_written(name: str, rest: str, given: tuple[str]) -> None:
+    assert arguments(name, rest) == given
 
 
 async def test_keys_shows_the_keys(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from tui_agent.events import (
     TitleChanged,
 )
 from tui_agent.messages.exchange import open_calls
+from tui_agent.prompt.skills import named
 from tui_agent.sessions.folder import SessionError
 from tui_agent.tools.tool import ToolError
 
@@ -219,10 +220,14 @@ class Session(Showing):
     async def perform(self, name: str, *arguments: str) -> Outcome:
         """Carry out a command by any of its names. One that rewrites history stops the running turn first.
 
+        A name that is no command's but a skill's calls the skill.
+
         Raises:
             CommandError: there is no such command, or it cannot be carried out; says why.
         """
         command = self.commands.find(name)
+        if command is None and named((await asyncio.to_thread(self.premises.skills)).skills, name):
+            return await self.perform("skill", name, *arguments)
         if command is None:
             near = ", ".join(f"/{c.name}" for c in self.commands.complete(name[:1]))
             raise CommandError(

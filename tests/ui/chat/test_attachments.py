@@ -264,6 +264,16 @@ async def test_a_dropped_picture_becomes_a_sign_and_is_sent_with_the_words(tmp_p
         assert made.session.pictures == [(block(PNG + b"one.png"), block(PNG + b"two.PNG"))]
 
 
+async def test_pictures_go_along_with_words_that_call_a_skill(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        made.chat.composer.show(Prompt("/skill look at [Image #1]", images={"[Image #1]": block()}))
+        await made.press("enter")
+        await made.until(lambda: made.session.submitted, "the prompt")
+        assert made.session.submitted == [("/skill look at [Image #1]", "step")]
+        assert made.session.pictures == [(block(),)]
+        assert made.session.performed == []
+
+
 async def test_a_picture_whose_sign_is_deleted_is_not_sent(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         for name in ("one.png", "two.png"):

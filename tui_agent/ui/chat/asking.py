@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from tui_agent.commands import CommandError
+from tui_agent.commands import CommandError, arguments
 from tui_agent.ui import bindings
 from tui_agent.ui.chat.completion import Completion
 from tui_agent.ui.chat.composer import Composer
@@ -100,8 +100,7 @@ class Asking(Floor):
         if action is not None and not rest.strip():
             self.act(action)
         else:
-            # of a goal the lines stay as they were written
-            words = (rest,) if name == "goal" else rest.split()
+            words = arguments(known.name if known is not None else "", rest)
             self.work(self.perform(name, *words), "perform")
         return True
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.commands import CommandError
+from tui_agent.commands import CommandError, arguments
 from tui_agent.events import Answer, Answered, Asked, Event, MemoryChanged, MemoryProposed, TurnStarted
 from tui_agent.settings.rules import SettingsError
 from tui_agent.ui.farewell import Totals, farewell
@@ -315,7 +315,8 @@ class Talk:
         elif name in NEED_A_SCREEN and self.session.commands.find(name) is None:
             self._voice.say(f"/{name} needs the screen: tui-agent without --plain", "note")
         else:
-            self._work(self._perform(name, *rest.split()))
+            known = self.session.commands.find(name)
+            self._work(self._perform(name, *arguments(known.name if known is not None else "", rest)))
         return True
 
     def _claimed(self, name: str, rest: str) -> bool:
