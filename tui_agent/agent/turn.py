@@ -91,6 +91,8 @@ class Turn:
         self._step = 0
         self._unwritten = False
         self._reminded: Reminded | None = None
+        self._stood = (0, 0)
+        """How the log stood when the model was reminded last."""
         self._begun = ""
         """The record that began the newest turn; "" if it is asked for again."""
         self.said = False
@@ -115,7 +117,7 @@ class Turn:
             await self._context.checkpoint(turn=True)
             self._goal = await begin()
             self._begun = self._context.records[-1].id
-            self._reminded = await self._remind("")
+            await self._remember("")
 
         return await self._run("", (), open_turn, about=goal)
 
@@ -169,13 +171,22 @@ class Turn:
         await self._context.checkpoint(turn=True)
         self._begun = await self._say(words, images)
         self.said = True
-        self._reminded = await self._remind(words)
+        await self._remember(words)
 
     async def _go_on(self, words: str, images: Sequence[Block]) -> None:
         self._begun = ""
         if not any(point.turn for point in self._context.checkpoints()):
             await self._context.checkpoint(turn=True)
+        await self._remember(words)
+
+    async def _remember(self, words: str) -> None:
         self._reminded = await self._remind(words)
+        self._stood = self._standing
+
+    @property
+    def _standing(self) -> tuple[int, int]:
+        """Changes with whatever takes away or brings back what is sent."""
+        return self._context.generation, self._context.n_elisions
 
     def _tell_reminded(self) -> None:
         told, self._reminded = self._reminded, None
@@ -229,11 +240,10 @@ class Turn:
 
     async def _make_room(self, making: Awaitable[T]) -> T:
         """Make room, and tell again what went with what is not sent any more: a turn may go on for long."""
-        before = self._context.generation, len(self._context.records)
         made = await making
-        if (self._context.generation, len(self._context.records)) != before:
+        if self._standing != self._stood:
             async with self._gate:
-                self._reminded = await self._remind("")
+                await self._remember("")
             self._tell_reminded()
         return made
 
@@ -267,6 +277,6 @@ class Turn:
 
             heard = await self._deliver(say)
             if heard:
-                self._reminded = await self._remind("\n\n".join(said))
+                await self._remember("\n\n".join(said))
                 self._tell_reminded()
             return reply, ends, heard

@@ -125,6 +125,11 @@ class Shown(ABC):
         return views.View(log.usages.index_[:], log.body)
 
     @property
+    def n_elisions(self) -> int:
+        """How often something was elided or brought back since the log begins."""
+        return len(self._log.elisions.events)
+
+    @property
     def system_prompt(self) -> str | None:
         """The text of the newest system prompt; None if there is none."""
         return self._log.body(self._log.prompts[-1])["content"] if self._log.prompts else None
