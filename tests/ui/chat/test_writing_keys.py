@@ -150,7 +150,17 @@ async def test_skills_are_offered_by_name_with_what_each_is_for(tmp_path: Path) 
         await made.until(lambda: "/skill [NAME [WORDS]]" in made.text, "the usage")
         await made.press("enter")
         await made.until(lambda: made.session.performed)
-        assert made.session.performed == [("skill", "Deploy-web", "to", "staging")]
+        assert made.session.performed == [("skill", "Deploy-web", "to staging")]
+        await made.type("/no")
+        await made.until(
+            lambda: "> /notes [WORDS]    Write the notes" in made.text, "the skill by its name alone"
+        )
+        await made.press("tab")
+        assert made.chat.composer.text == "/notes "
+        await made.type("of 1.1")
+        await made.press("enter")
+        await made.until(lambda: made.session.performed[1:])
+        assert made.session.performed[1] == ("notes", "of 1.1")
 
 
 async def test_an_argument_typed_whole_is_sent_whatever_else_is_offered(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tui_agent.commands import CommandError
 from tui_agent.events import QueuedPrompt
 from tui_agent.ui import words as figures
 from tui_agent.ui.chat.attachments import Prompt
-from tui_agent.ui.chat.completion import Candidate, Completion, matching_commands
+from tui_agent.ui.chat.completion import Candidate, Completion, Word, matching_commands
 from tui_agent.ui.chat.ladders import Ladders
 from tui_agent.ui.chat.queue import QueueLine
 from tui_agent.ui.commands import listed
@@ -175,7 +175,7 @@ class Writing(Ladders):
         if word is None:
             self.completion.close()
         elif word.kind == "command":
-            self.completion.offer(word, matching_commands(word.typed, self._listed()))
+            await self._complete_command(word)
         elif word.kind == "argument":
             usage = next((c for c in self._listed() if word.command in (c.name, *c.names)), None)
             values = await self._values(usage.argument, word.typed) if usage is not None else []
@@ -196,6 +196,21 @@ class Writing(Ladders):
                 self.completion.offer(word, found, empty="nothing that you sent here has these words")
         composer.found()
         self.show_keys()
+
+    async def _complete_command(self, word: Word) -> None:
+        """Offer commands, and skills as soon as they are read: before them if no command begins so."""
+        commands = self._listed()
+        found = matching_commands(word.typed, commands)
+        self.completion.offer(word, found)
+        names = {name for command in commands for name in (command.name, *command.names)}
+        skills = [
+            Candidate(f"/{name} ", f"/{name} [WORDS]", words, names=(name,))
+            for name, words in (await self._skills(word.typed) if word.typed else ())
+            if name not in names
+        ]
+        if skills and self.composer.word() == word and not self.completion.moved:
+            begins = any(name.startswith(word.typed) for name in names)
+            self.completion.offer(word, [*found, *skills] if begins else [*skills, *found])
 
     async def _values(self, argument: str, typed: str) -> list[Candidate]:
         """What can stand for an argument: turns to go back to and backups to restore, newest first; skills by name."""
@@ -228,6 +243,14 @@ class Writing(Ladders):
             case _:
                 return []
         return [Candidate(value, value, words, True, (value,)) for value, words in found]
+
+    async def _skills(self, typed: str) -> list[tuple[str, str]]:
+        """The skills whose names begin so, and what each is for."""
+        if self.session is None:
+            return []
+        skills = (await asyncio.to_thread(self.session.premises.skills)).skills
+        begun = typed.casefold()
+        return [(one.name, one.description) for one in skills if one.name.casefold().startswith(begun)]
 
     def _listed(self) -> list[Listed]:
         return listed(self.session.commands if self.session is not None else ())
