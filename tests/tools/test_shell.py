@@ -52,6 +52,14 @@ async def test_a_command_runs_in_the_workspace(root: Path, bash: Bash) -> None:
     assert meta == {"tool": "bash", "exit": 3, "timed_out": False, "read": [], "changed": []}
 
 
+async def test_git_status_writes_nothing(root: Path, bash: Bash) -> None:
+    await use(bash, command="git init -q . && echo one > a.txt && git add a.txt && touch -d 2001-01-01 a.txt")
+    index = root / ".git" / "index"
+    before = index.read_bytes()
+    assert "a.txt" in str((await use(bash, command="git status --short")).content)
+    assert index.read_bytes() == before
+
+
 async def test_success_is_no_error(bash: Bash) -> None:
     output = await use(bash, command="printf done")
     assert (output.content, output.error, output.summary) == ("done\n[exit code 0]", False, "exit 0")

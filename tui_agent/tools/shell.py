@@ -23,6 +23,8 @@ SECONDS = 120
 MOST_SECONDS = 3600
 _MOST_CHARACTERS = 100_000
 """Characters of a command; the system takes no longer argument than 128 KB."""
+_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0"}
+"""`git status` looks and writes nothing, so that it is in the way of no commit that a person makes meanwhile."""
 _MOST_PLACES = 200
 _MOST_MATCHES = 1000
 """A word with wildcards that stands for more files is not looked through: a person decides."""
@@ -82,7 +84,7 @@ class Bash:
         """Run it."""
         text, seconds = self._parse(arguments)
         try:
-            result = await run(text, cwd=self._root, timeout=seconds, on_output=progress)
+            result = await run(text, cwd=self._root, env=_ENVIRONMENT, timeout=seconds, on_output=progress)
         except ProcessError as error:
             raise ToolError(str(error)) from error
         if result.left is not None:
