@@ -104,6 +104,27 @@ def test_what_is_no_budget_is_refused(word: str) -> None:
         afforded(Budget(), [word])
 
 
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("turns=0", "a whole number above 0"),
+        ("minutes=0", "a number above 0"),
+        ("turns=1000001", "at most 1,000,000,"),
+        (f"tokens={'9' * 400}", "at most 1,000,000,000,000,"),
+        ("minutes=1e9", "a number above 0"),
+    ],
+)
+def test_a_budget_that_is_none_is_told_what_would_be_one(word: str, says: str) -> None:
+    with pytest.raises(GoalError, match=says) as refused:
+        afforded(Budget(), [word])
+    assert len(str(refused.value)) < 120
+
+
+def test_a_budget_of_seconds_is_not_shown_as_none() -> None:
+    state = State("x", budget=Budget(minutes=0.002), spent=Spent(seconds=0.3))
+    assert state.exhausted() == "0.005 of 0.002 minutes are spent"
+
+
 def test_a_turn_that_runs_is_not_stopped_by_the_number_of_turns() -> None:
     state = State("x", budget=Budget(turns=2, tokens=100), spent=Spent(tokens=99, turns=2))
     assert state.exhausted() == "2 of 2 turns are spent"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
-from tui_agent.literal import clean
+from tui_agent.literal import clean, one_line
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
@@ -24,6 +24,7 @@ MAX_CHARACTERS = 4_000
 MAX_MILESTONES = 30
 MAX_MILESTONE_CHARACTERS = 300
 MAX_REASON_CHARACTERS = 500
+_TENTH = 0.1
 
 Status = Literal["active", "paused", "blocked", "complete"]
 Kind = Literal["tokens", "turns", "minutes"]
@@ -86,13 +87,13 @@ class State(Struct, frozen=True):
             return f"{spent.tokens:,} of {budget.tokens:,} tokens are spent"
         minutes = (spent.seconds + seconds) / 60
         if budget.minutes is not None and minutes >= budget.minutes:
-            return f"{minutes:,.1f} of {amount(budget.minutes)} minutes are spent"
+            return f"{amount(minutes)} of {amount(budget.minutes)} minutes are spent"
         return ""
 
     def figures(self, *, limited: bool = False) -> tuple[str, ...]:
         """What was spent, of what it may take where that is limited, in words; nothing of what is still 0.
 
-        `limited` leaves out tokens and minutes that have no limit.
+        `limited` leaves out minutes that have no limit.
         """
         spent, budget = self.spent, self.budget
         return tuple(
@@ -102,7 +103,7 @@ class State(Struct, frozen=True):
                 (f"{spent.tokens:,}", budget.tokens, "tokens"),
                 (f"{spent.seconds / 60:,.1f}", budget.minutes, "minutes"),
             )
-            if most is not None or (taken.strip("0.") and (kind == "turns" or not limited))
+            if most is not None or (taken.strip("0.") and not (limited and kind == "minutes"))
         )
 
     def lines(self) -> list[str]:
@@ -122,9 +123,16 @@ def _of(taken: str, most: float | None, kind: str) -> str:
     return f"{taken} of {amount(most)} {kind}"
 
 
+def counted(number: float, kind: str) -> str:
+    """So many turns, tokens or minutes, to read."""
+    return f"{amount(number)} {kind.removesuffix('s') if number == 1 else kind}"
+
+
 def amount(number: float) -> str:
     """A number of turns, tokens or minutes, to read."""
-    return f"{int(number):,}" if number == int(number) else f"{number:,.1f}"
+    if number == int(number):
+        return f"{int(number):,}"
+    return f"{number:,.1f}" if number >= _TENTH else f"{number:.2g}"
 
 
 def read(state: Mapping[str, Any]) -> State | None:
@@ -301,7 +309,10 @@ def _amount(kind: str, value: str) -> float | int:
         digits = digits[:-1]
     whole, dot, part = digits.partition(".")
     decimal = all(piece.isascii() and piece.isdecimal() for piece in ((whole, part) if dot else (whole,)))
-    amount = float(digits) * scale if decimal and len(digits) < 20 else 0.0
-    if not 0 < amount <= _MOST[kind] or (kind != "minutes" and amount != int(amount)):
-        raise GoalError(f"{kind}={value}: say a number above 0 (or none for no limit)")
-    return amount if kind == "minutes" and amount != int(amount) else int(amount)
+    number = float(digits) * scale if decimal else 0.0
+    if number <= 0 or (kind != "minutes" and number < _MOST[kind] and number != int(number)):
+        whole_one = "" if kind == "minutes" else "whole "
+        raise GoalError(f"{kind}={value}: say a {whole_one}number above 0 (or none for no limit)")
+    if number > _MOST[kind]:
+        raise GoalError(f"{kind}={one_line(value, 30)}: say at most {_MOST[kind]:,}, or none for no limit")
+    return number if kind == "minutes" and number != int(number) else int(number)

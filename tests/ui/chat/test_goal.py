@@ -38,8 +38,12 @@ def test_the_line_says_how_far_it_is_and_why_it_stands_still() -> None:
         == " goal active  3 of 10 turns, 12,345 of 50,000 tokens, 2 of 3 done  mend the parser"
     )
     paused = State("mend the parser", "paused", "you stopped it", spent=Spent(tokens=9, turns=1, seconds=90))
-    assert line(paused, 80).plain == " goal paused: you stopped it  1 turn  mend the parser"
+    assert line(paused, 80).plain == " goal paused: you stopped it  1 turn, 9 tokens  mend the parser"
     assert line(State("x"), 80).plain == " goal active  x"
+    spent = State(
+        "x", "paused", "out of budget: 2 of 2 turns are spent", budget=Budget(turns=2), spent=Spent(9, 2)
+    )
+    assert line(spent, 80).plain == " goal paused: out of budget: 2 of 2 turns are spent  9 tokens  x"
     for width in (1, 10, 40, 79):
         assert line(GOAL, width).cell_length <= width
 

@@ -11,8 +11,8 @@ from tui_agent.planning.goal import (
     GoalError,
     State,
     afforded,
-    amount,
     checked,
+    counted,
     is_budget,
     milestones,
     reached,
@@ -154,7 +154,7 @@ def _state(session: Session) -> State:
 
 def _limits(budget: Budget) -> str:
     found = ((budget.turns, "turns"), (budget.tokens, "tokens"), (budget.minutes, "minutes"))
-    return ", ".join(f"at most {amount(most)} {kind}" for most, kind in found if most is not None)
+    return ", ".join(f"at most {counted(most, kind)}" for most, kind in found if most is not None)
 
 
 def _shown(state: State | None) -> Outcome:

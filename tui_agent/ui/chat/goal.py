@@ -51,9 +51,9 @@ class Goal(Protocol):
     def figures(self, *, limited: bool = False) -> tuple[str, ...]: ...
 
 
-def facts(goal: Goal) -> str:
-    """How far it is: turns, what has a limit, milestones."""
-    parts = list(goal.figures(limited=True))
+def facts(goal: Goal, *, said: str = "") -> str:
+    """How far it is: turns, tokens, milestones; nothing of what `said` says already."""
+    parts = [figure for figure in goal.figures(limited=True) if figure not in said]
     if goal.milestones:
         parts.append(f"{sum(one.done for one in goal.milestones)} of {len(goal.milestones)} done")
     return ", ".join(parts)
@@ -62,7 +62,7 @@ def facts(goal: Goal) -> str:
 def line(goal: Goal, width: int) -> Content:
     """The row, cut to so many cells: why the work stands still comes before the words."""
     why = f": {literal.one_line(goal.reason, _REASON)}" if goal.reason else ""
-    far = facts(goal)
+    far = facts(goal, said=why)
     row = Content.assemble(
         (" goal ", "bold"),
         (f"{goal.status}{why}", _STYLES.get(goal.status, "$text-muted")),
