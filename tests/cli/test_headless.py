@@ -114,6 +114,7 @@ def test_nobody_can_be_asked_so_the_call_is_refused_and_the_model_is_told(
     assert not (shop / "made").exists()
     result = server.requests[1]["messages"][-1]["content"][0]
     assert result["is_error"] and "Nobody can be asked" in json.dumps(result)
+    assert "the person refused" not in json.dumps(result)
 
 
 def test_rules_on_the_command_line_allow_calls(server: Served, run: Inside, shop: Path) -> None:
@@ -414,6 +415,11 @@ def test_a_goal_is_worked_on_until_it_is_complete_or_its_budget_is_spent(
     said = run("-p", "clear it", "--goal", "turns=1")
     assert (said.code, said.out) == (1, "not yet\n")
     assert "out of budget: 1 of 1 turns are spent" in said.err
+    opens = f"tui-agent --resume {Catalog().list()[0].id}"
+    assert f"to go on with the goal: {opens}\n" in said.err
+    said = run("-p", "go on", "--continue", "--goal", "turns=1")
+    assert (said.code, said.out) == (1, "")
+    assert f"a goal already (paused): {opens} shows it" in said.err
     for wrong in (("--goal", "turns"), ("--goal", "turns=none=1"), ("--goal", "turns=0")):
         assert run("-p", "build it", *wrong).code == 1
 

@@ -321,6 +321,17 @@ def test_what_the_model_is_told_beside_the_words_is_a_line() -> None:
     assert ears.text == "note: the model is told: 1 rule, a.py\nwarning: not told: memory: no room\n"
 
 
+def test_a_turn_in_which_nobody_spoke_tells_what_it_takes_and_how_to_stop_it() -> None:
+    ears = Ears()
+    goal = {"text": "x", "status": "active", "budget": {"turns": 5}, "spent": {"turns": 2, "tokens": 10_030}}
+    ears.telling.hear(said.StateChanged("goal", goal))
+    ears.telling.hear(said.TurnStarted("u", 3, "", goal="Turn 2"))
+    told = "model: working on the goal by itself, 2 of 5 turns, 10,030 tokens; ctrl+c stops it\n"
+    assert ears.text == told
+    ears.telling.hear(said.TurnStarted("u", 4, "hello"))
+    assert ears.text == told + "model: working\n"
+
+
 def test_a_long_text_without_an_end_is_not_held_back() -> None:
     ears = Ears()
     for _ in range(200):

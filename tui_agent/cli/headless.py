@@ -169,8 +169,7 @@ class _Run:
                         self._reporter.presented(event.question.editable)
                     else:
                         self._reporter.refused(event)
-                    approval = event.question.kind == "approval"
-                    answer = Answer("no" if approval else "dismissed", note=NOBODY)
+                    answer = Answer("dismissed", note=NOBODY)
                     await session.answer(event.question.id, answer)
                 elif isinstance(event, TurnStarted):
                     ended = None
@@ -207,7 +206,16 @@ class _Run:
 
         if not all(is_budget(word) for word in self._options.goal):
             raise CommandError("a budget is turns=10, tokens=50000 or minutes=30")
+        if (old := session.goal.now) is not None and old.status != "complete":
+            raise CommandError(
+                f"the session has a goal already ({old.status}): {_opened(session.id)} shows it; there /goal resume goes "
+                "on with it, and /goal clear drops it"
+            )
         await session.perform("goal", "--", *self._options.goal, prompt)
+
+
+def _opened(session: str) -> str:
+    return f"tui-agent --resume {session}"
 
 
 class _Reporter:
@@ -287,7 +295,11 @@ class _Text(_Reporter):
     def end(self, session: str, ended: TurnEnded, goal: Mapping[str, Any] | None) -> None:
         self._finish_line()
         if goal is not None:
-            return  # why the work on it ended was said
+            if (
+                goal["status"] != "complete"
+            ):  # why the work on it ended was said, not where it can be gone on with
+                complain(f"to go on with the goal: {_opened(session)}")
+            return
         if ended.reason not in ("end_turn", "stop_sequence", "planned", "failed"):
             complain(f"the turn ended early: {ended.reason}")
 

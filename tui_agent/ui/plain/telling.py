@@ -54,6 +54,8 @@ class Telling:
         self._trouble: set[str] = set()
         self._attempt = 0
         self._in_turn = False
+        self._goal: object = None
+        """The goal, as the log keeps it."""
         self._stage = ""
 
     def hear(self, event: Event) -> None:
@@ -86,15 +88,23 @@ class Telling:
                 self._ended(event)
             case said.Weighed():
                 self._weight = event
-            case said.TurnStarted():
+            case said.TurnStarted(goal=goal):
                 self.sends, self._in_turn = False, True
                 self._trouble.clear()
                 self._do("asking the model")
-                self._voice.say("working", "model")
+                self._voice.say(self._alone() if goal else "working", "model")
             case said.TurnEnded():
                 self._turn_ended(event)
             case _:
                 self._beside(event)
+
+    def _alone(self) -> str:
+        """That a turn begins in which nobody spoke, what such turns took, and how they end."""
+        from tui_agent.planning.goal import STATE_KEY, read  # not needed before somebody sets a goal
+
+        state = read({STATE_KEY: self._goal})
+        took = f", {', '.join(state.figures())}" if state is not None else ""
+        return f"working on the goal by itself{took}; ctrl+c stops it"
 
     def _beside(self, event: Event) -> None:
         """What happens beside the turns, and what goes wrong."""
@@ -118,6 +128,8 @@ class Telling:
                 self._fail(f"the session could not be written. {message}", ways)
             case said.StateChanged(key="mode", value=mode) if self._in_turn:
                 self._voice.say(f"the mode is {mode} now", "note")
+            case said.StateChanged(key="goal", value=value):
+                self._goal = value
             case said.LogRecovered():
                 self._voice.say("the session is written again", "note")
             case said.Reminded(told=told, left=left):
