@@ -150,6 +150,8 @@ CALLS: list[tuple[Skill, str, str]] = [
     (PDF, "use the skill pdf", "named"),
     (PDF, "the build writes a pdf somewhere", ""),
     (PDF, "pdfs", ""),
+    (PDF, "/pdf", "called"),
+    (PDF, "/pdf/of/mine is lost", ""),
     (Skill("review", "Look at changes before they are merged.", "", ""), "review the text", ""),
     (Skill("review", "Look at changes before they are merged.", "", ""), "review my changes", "named"),
     (Skill("周报", "x", "", ""), "", ""),

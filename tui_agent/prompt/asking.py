@@ -124,15 +124,10 @@ def tellings(answer: Any) -> Sequence[Told]:
     """
     if answer is None:
         return ()
-    single = Told(answer) if isinstance(answer, str) else answer
     told = (
-        (single,)
-        if isinstance(single, Told)
-        else tuple(answer)
-        if isinstance(answer, (list, tuple))
-        else None
+        answer if isinstance(answer, (list, tuple)) else [Told(answer) if isinstance(answer, str) else answer]
     )
-    if told is None or not all(isinstance(one, Told) for one in told):
+    if not all(isinstance(one, Told) for one in told):
         raise Fault(f"gave {type(answer).__name__}, not a text")
     cleaned = [_clean(one) for one in told]
     if len({one.about for one in cleaned}) < len(cleaned):

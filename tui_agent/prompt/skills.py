@@ -171,6 +171,8 @@ def _unquoted(text: str) -> str:
 
 CALL = re.compile(r"^/skill[ \t]+(\S+)", re.MULTILINE)
 """How a person calls one."""
+_BY_NAME = re.compile(r"^/(\S+)", re.MULTILINE)
+"""For short, where no command has that name."""
 
 _WORD = re.compile(r"[^\W_]+")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
@@ -194,7 +196,7 @@ _ENDINGS = ("ing", "ed", "es", "s", "e")
 def called_for(skill: Skill, words: str) -> str:
     """Why these words of a person call for the skill: `called`, `named`, `described`; "" if they do not."""
     name = skill.name.casefold()
-    if any(called.casefold() == name for called in CALL.findall(words)):
+    if any(called.casefold() == name for called in [*CALL.findall(words), *_BY_NAME.findall(words)]):
         return "called"
     parts = _WORD.findall(name)
     pattern = r"[\s._-]*".join(map(re.escape, parts))
@@ -284,12 +286,8 @@ class Skills:
         missing = [name for name in CALL.findall(moment.words) if named(found.skills, name) is None]
         self._say(f"there is no skill {one_line(name, 80)}" for name in missing)
         told = [_list(found.skills)]
-        chosen = {name for name, why in reasons.items() if why == "called"}
-        chosen |= {
-            *[name for why in ("named", "described") for name, is_so in reasons.items() if is_so == why][
-                :_MATCHED
-            ]
-        }
+        fit = [name for why in ("named", "described") for name, is_so in reasons.items() if is_so == why]
+        chosen = {*fit[:_MATCHED], *(name for name, why in reasons.items() if why == "called")}
         told += [_text(skill, reasons[skill.name]) for skill in found.skills if skill.name in chosen | known]
         return told + [_gone(name) for name in sorted(known - reasons.keys())]
 
