@@ -106,7 +106,7 @@ class Approvals:
         if answer.verdict == "no":
             return Permit(False, answer.note, by="person")
         if answer.verdict == "dismissed":
-            return Permit(False, "nobody answered", by="nobody")
+            return Permit(False, answer.note or "nobody answered", by="nobody")
         rule = answer.rule or need.rule
         if answer.verdict in ("session", "always") and rule:
             await self._remember(rule, lasting=answer.verdict == "always")

@@ -276,5 +276,7 @@ def _refused(running: _Running, permit: Permit) -> tuple[Output, Outcome]:
     running.explained = bool(permit.note)
     if permit.by == "mode":
         return Output(f"not run: {permit.note}", "plan mode", error=True), "denied"
+    if permit.by != "person":
+        return Output(f"not run: {permit.note}", error=True), "denied"
     why = f": {permit.note}" if permit.note else "."
     return Output(f"not run: the person refused this call{why}", error=True), "denied"
