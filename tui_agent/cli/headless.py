@@ -208,8 +208,8 @@ class _Run:
             raise CommandError("a budget is turns=10, tokens=50000 or minutes=30")
         if (old := session.goal.now) is not None and old.status != "complete":
             raise CommandError(
-                f"the session has a goal already ({old.status}): {_opened(session.id)} shows it; there /goal resume goes "
-                "on with it, and /goal clear drops it"
+                f"the session has a goal already ({old.status}): {_opened(session.id)} shows it; there /goal resume "
+                "goes on with it, and /goal clear drops it"
             )
         await session.perform("goal", "--", *self._options.goal, prompt)
 
