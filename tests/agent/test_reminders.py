@@ -175,6 +175,18 @@ async def test_a_file_that_grows_too_long_is_cut_and_said_once(
         assert len([n for n in run.all(Notice) if "CODEBUDDY.md is longer" in n.text]) == 1
 
 
+async def test_however_much_the_instructions_change_it_is_told(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    names = ("AGENTS.md", "CLAUDE.md", "CODEBUDDY.md")
+    async with engine(tmp_path, server) as run:
+        await run.say("one")
+        for name in names:
+            (tmp_path / name).write_text(f"{name} is long.\n" * 1_700)
+        await run.say("two")
+        assert all(f"{name} is long." in str(server.requests[-1]["messages"][-1]) for name in names)
+
+
 async def test_the_manifest_names_every_memory_that_is_sent(tmp_path: Path, server: ScriptedServer) -> None:
     for key in ("indent", "tests", "tone"):
         store().add("user", key, f"about {key}")

@@ -18,7 +18,7 @@ from tui_agent.context import Context, NothingToUndo
 from tui_agent.context.compacted import Replacement
 from tui_agent.events import Event, Notice
 from tui_agent.messages.blocks import text_block
-from tui_agent.prompt.extensions import HIGHEST, offered
+from tui_agent.prompt.extensions import HIGHEST, Extension, offered
 from tui_agent.prompt.injections import ALWAYS, Collected, Injections, Moment, Told
 from tui_agent.prompt.likeness import Likeness, fingerprint
 
@@ -465,7 +465,6 @@ WRONG = {
     "a list of texts": (["x"], "gave list, not a text"),
     "a number as text": (Told(3), "gave something that is not a text"),  # type: ignore[arg-type]
     "fields": (Told("x", fields={"a": object()}), "gave fields that the log cannot hold"),
-    "too much": ("x" * 70_000, "gave 70,000 characters"),
     "one thing twice": ([Told("x"), Told("y")], "tells of one thing twice"),
 }
 
@@ -554,6 +553,18 @@ async def test_an_installed_package_brings_a_source_and_broken_ones_are_said_onc
     assert "a name has letters" in found[4]
     (extension,) = offered(frozenset({"goal"}), lambda text: None)
     assert extension.priority == HIGHEST
+
+
+async def test_of_a_package_that_tells_too_much_nothing_is_told(talk: Make) -> None:
+    run = talk(
+        Source("ours", "x" * 70_000), more=lambda known, report: [Extension("long", Source("", LONG * 200))]
+    )
+    assert await run.told() == ["x" * 70_000]
+    (notice,) = run.notices()
+    assert (
+        notice
+        == f"reminders of long are left out: gave {len(LONG * 200):,} characters; at most 65,536 are told"
+    )
 
 
 async def test_packages_that_hang_when_they_are_imported_do_not_hold_a_turn_up(talk: Make) -> None:

@@ -27,8 +27,6 @@ _SLICES = 10
 """Parts in which an answer is waited for: a machine that stands still for a while uses up one of them, not all."""
 
 _TEXTS = ("text", "withdrawn", "version", "about", "short")
-_LONGEST = 64 * 1024
-"""Characters of one injection; what tells more is skipped."""
 
 
 class Fault(Exception):
@@ -140,8 +138,6 @@ def _clean(told: Told) -> Told:
     texts = {name: getattr(told, name) for name in _TEXTS}
     if not all(isinstance(text, str) for text in texts.values()):
         raise Fault("gave something that is not a text")
-    if len(told.text) > _LONGEST:
-        raise Fault(f"gave {len(told.text):,} characters; at most {_LONGEST:,} are told")
     try:
         msgspec.json.encode(dict(told.fields))
     except (TypeError, ValueError, msgspec.MsgspecError) as error:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from tui_agent.prompt.asking import tellings
+from tui_agent.prompt.asking import Fault, tellings
 from tui_agent.prompt.telling import fenced, reminder
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ GROUP = "tui_agent.injections"
 
 HIGHEST = 60
 """The highest priority that a package's source may have."""
+_LONGEST = 64 * 1024
+"""Characters of one text; of a package that tells more nothing is told."""
 
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _FROM = "From a package that the person has installed:"
@@ -58,6 +60,8 @@ class Extension:
             hear()
 
     def _marked(self, told: Told) -> Told:
+        if len(told.text) > _LONGEST:
+            raise Fault(f"gave {len(told.text):,} characters; at most {_LONGEST:,} are told")
         texts = {"text": told.text, "withdrawn": told.withdrawn}
         marked = {name: reminder(_FROM, fenced(text.strip())) for name, text in texts.items() if text.strip()}
         return replace(told, **marked)
