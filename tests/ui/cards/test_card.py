@@ -182,6 +182,19 @@ async def test_one_card_at_a_time_says_which_of_how_many(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("quick")
+async def test_a_question_asked_again_behind_a_card_counts_once(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await _asked(made)
+        for _ in range(3):
+            await made.chat.withdraw("ways")
+            question = Question("ways", "ways", "what now?", choices=("send it again (/retry)",))
+            await made.chat.offer(question, lambda answer: None, at_once=False)
+        await made.settle()
+        assert "answer 1 of 2" in made.text
+        assert "2 to answer" in made.lines[0]
+
+
+@pytest.mark.usefixtures("quick")
 async def test_next_card_brings_the_other_one(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await _asked(made)

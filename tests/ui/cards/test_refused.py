@@ -68,7 +68,7 @@ async def test_its_text_is_written_anew_on_a_card(tmp_path: Path) -> None:
             await made.until(
                 lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line"
             )
-            assert "UGLY text" in made.text
+            assert "UGLY text" in made.text and "edit the text: Enter gives it" in made.text
             await made.press("ctrl+a", "ctrl+k")
             await made.type("a plain text")
             await made.press("enter")

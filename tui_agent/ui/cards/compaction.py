@@ -1,7 +1,7 @@
 """The cards of a compaction.
 
-`ReviewCard` is docked: a summary before it takes effect, or one that is in force and is written anew. `a` accept, `e`
-edit, `r` or `n` discard. `Letters` are the keys of what stands in the transcript (`u` undo, `e` edit, `k` keep more):
+`ReviewCard` is docked: a summary before it takes effect, or one or a record that is written anew. `a` accept, `e` edit,
+`r` or `n` discard. `Letters` are the keys of what stands in the transcript (`u` undo, `e` edit, `k` keep more):
 they obey the rule of every card, and what is typed on becomes words in the composer.
 """
 
@@ -30,7 +30,7 @@ _BODY_ROWS = 4
 
 
 class ReviewCard(Card):
-    """A summary that a person reads before it takes effect. What it takes its place of is not gone before that."""
+    """A text that a person reads before it takes effect. What it takes its place of is not gone before that."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(question)
@@ -88,8 +88,8 @@ class ReviewCard(Card):
                 self.answer(Answer("no"))
 
     def edit(self) -> None:
-        """Open the line in which the summary is written."""
-        self.open_line("edit", self._text, "the summary")
+        """Open the line in which the text is written."""
+        self.open_line("edit", self._text, "edit the text")
 
     def typed(self, text: str) -> None:
         self.open_line("why", "", "discard it, because", typed=text)

@@ -111,7 +111,7 @@ class Dock(Vertical):
         if not self._waiting:
             self._order = []
         self._waiting.append(question)
-        self._order.append(question.id)
+        self._order = [*(known for known in self._order if known != question.id), question.id]
         if self._card is None:
             async with self.hold():
                 await self._bring(take_focus=take_focus, unasked=True)
