@@ -52,6 +52,21 @@ async def test_ctrl_c_copies_a_selection_before_it_stops_anything(tmp_path: Path
         assert made.session.cancels == 0
 
 
+async def test_words_that_wait_for_their_turn_to_begin_are_not_met_with_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def submit(self: FakeSession, text: str, **options: object) -> None:
+        self.busy = True
+
+    monkeypatch.setattr(FakeSession, "submit", submit)
+    async with stage(tmp_path) as made:
+        await made.type("go")
+        await made.press("enter")
+        await made.until(lambda: "starting" in made.lines[0], "that it starts")
+        made.session.begin()
+        await made.until(lambda: "asking" in made.lines[0], "the turn")
+
+
 async def test_escape_stops_what_runs_and_docked_panels_stay(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         await made.press("f3")

@@ -142,7 +142,11 @@ class Writing(Ladders):
         assert self.session is not None
         try:
             async with self._sending:
+                was_busy = self.session.busy
                 await self.session.submit(prompt.words, when=when, images=prompt.pictures)
+                if not was_busy and self.session.busy and self.status.facts.since is None:
+                    # the turn is told of once its words are on disk, which waits for servers that are slow to start
+                    self.status.begin("starting")
         except CommandError as error:
             self.say(str(error), "error")
             if self.composer.is_blank:
