@@ -129,7 +129,8 @@ class Session(Showing):
         self.errand = Errand.of(parts, self._gate, self._ready)
         """Runs what a person wants to run themselves; None without a shell."""
         self._reminders = parts.remind
-        self._heeding = Heeding(lambda: self.settings, self.take_settings, parts.bus.emit)
+        self.heeding = Heeding(lambda: self.settings, self.take_settings, parts.bus.emit)
+        """Takes settings that were changed by hand."""
 
     # --- what is told ----------------------------------------------------------------------------------------
 
@@ -415,7 +416,7 @@ class Session(Showing):
             raise CommandError(self.read_only)
 
     async def _begin(self, words: str) -> None:
-        await self._heeding.heed()
+        await self.heeding.heed()
         await self._speaker.adopt()
         await self._ready()
         await self.driver.settle()
@@ -428,7 +429,7 @@ class Session(Showing):
                 self.emit(Notice(f"the title was not kept: {error}", "warning", "session"))
 
     async def _remind(self, words: str) -> Reminded | None:
-        await self._heeding.heed()  # words that came in the middle of a turn are asked for here alone
+        await self.heeding.heed()  # words that came in the middle of a turn are asked for here alone
         return await self._reminders(words)
 
     async def _ready(self) -> None:

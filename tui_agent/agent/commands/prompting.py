@@ -34,6 +34,7 @@ def add_to(commands: Commands) -> None:
 async def prompt(session: Session) -> Outcome:
     """Show the layers of the system prompt: where each is from, its size, and whether it is another one by now"""
     context = session.context
+    await session.heeding.heed()
     now = await asyncio.to_thread(session.premises.layers)
     fresh = {(layer.layer, layer.source): layer.text.strip() for layer in now}
     stored = {
@@ -83,6 +84,7 @@ async def refresh(session: Session) -> Outcome:
         raise CommandError(session.read_only)
     if session.context.system_prompt is None:
         return Outcome("nothing was said yet: the prompt is written with your first words", {"changed": []})
+    await session.heeding.heed()
     fresh = await session.premises.fresh()
     changed = {"prompt": fresh.prompt, "tools": fresh.tools}
     bodies = {name: body for name, body in changed.items() if body is not None}
@@ -98,6 +100,7 @@ async def refresh(session: Session) -> Outcome:
 
 async def skill(session: Session, *words: str) -> Outcome:
     """List the skills, or say something to the model with the text of one: /skill NAME WORDS"""
+    await session.heeding.heed()
     found = await asyncio.to_thread(session.premises.skills)
     if not words:
         lines = [f"{one.name}  {one.description}  ({one.place})" for one in found.skills] or [
