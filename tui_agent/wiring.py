@@ -125,7 +125,9 @@ async def open_session(
     prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
 
     def skills() -> Found:
-        return find_skills(workspace, paths.config_dir()) if session.settings.prompt.skills else Found()
+        if not session.settings.prompt.skills:
+            return Found()
+        return find_skills(workspace, paths.config_dir(), find_root(workspace))
 
     premises = Premises(context, prompt, toolbox.offer, bus.emit, skills)
 

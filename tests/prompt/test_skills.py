@@ -51,6 +51,18 @@ def test_they_are_read_in_the_folder_of_settings_and_in_three_of_the_workspace(t
     assert find(tmp_path / "nowhere", tmp_path / "nowhere").skills == ()
 
 
+def test_those_of_the_folders_above_are_found_up_to_the_root_and_the_nearest_counts(tmp_path: Path) -> None:
+    inner = tmp_path / "repository" / "packages" / "web"
+    write(tmp_path / ".claude/skills", "beyond", skill("beyond"))
+    write(tmp_path / "repository/.claude/skills", "build", skill("build", body="far"))
+    write(tmp_path / "repository/.claude/skills", "check", skill("check"))
+    write(inner / ".claude/skills", "build", skill("build", body="near"))
+    found = find(inner, tmp_path / "config", tmp_path / "repository")
+    assert [(one.name, one.body) for one in found.skills] == [("build", "near"), ("check", "do it")]
+    assert found.skills[1].place == str(tmp_path / "repository/.claude/skills/check/SKILL.md")
+    assert [one.name for one in find(inner, tmp_path / "config").skills] == ["build"]
+
+
 def test_of_two_with_one_name_the_persons_own_counts_and_it_is_said(tmp_path: Path) -> None:
     write(tmp_path / "config/skills", "mine", skill("review", body="mine"))
     write(tmp_path / "w/.claude/skills", "theirs", skill("Review", body="theirs"))

@@ -9,7 +9,8 @@ A skill is a folder with a SKILL.md that begins with its name and what it is for
     First look at ...
 
 They lie in `skills` in the folder of settings, and in the workspace in `.tui-agent/skills`, `.agents/skills` and
-`.claude/skills`; of two with one name the first in this order counts. The model is told the names and descriptions.
+`.claude/skills`, then in the same of the folders above it up to the root of the repository; of two with one name the
+first in this order counts. The model is told the names and descriptions.
 The text of one is told when a person's words call for it: by `/skill NAME`, because they name it, or because they
 have many words of its description. Text from the workspace is told as what it is: text of a file.
 """
@@ -72,11 +73,16 @@ class Found(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-def find(workspace: Path, config: Path) -> Found:
-    """Read every skill of a workspace and of the folder of settings. Reads files: call it in a thread."""
+def find(workspace: Path, config: Path, root: Path | None = None) -> Found:
+    """Read every skill of the folder of settings, and of a workspace and the folders above it up to its root.
+
+    Reads files: call it in a thread.
+    """
     skills: dict[str, Skill] = {}
     notices: list[str] = []
-    bases = [(config, config / "skills", True), *((workspace, workspace / name, False) for name in FOLDERS)]
+    bases = [(config, config / "skills", True)]
+    for above in _upwards(workspace, root or workspace):
+        bases += [(above, above / name, False) for name in FOLDERS]
     for base, folder, trusted in bases:
         for file in _files(folder):
             place = str(file) if trusted else guard.relative(workspace, file)
@@ -99,6 +105,12 @@ def find(workspace: Path, config: Path) -> Found:
                 continue
             skills[skill.name.casefold()] = skill
     return Found(tuple(skills[name] for name in sorted(skills)), tuple(notices))
+
+
+def _upwards(folder: Path, root: Path) -> list[Path]:
+    if not folder.is_relative_to(root):
+        return [folder]
+    return [folder, *(above for above in folder.parents if above.is_relative_to(root))]
 
 
 def _files(folder: Path) -> list[Path]:
