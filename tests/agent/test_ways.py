@@ -95,6 +95,23 @@ def test_each_way_out_that_is_named_makes_enough_room_in_many_logs(
     asyncio.run(_lead_on(seed, messages, share))
 
 
+async def test_a_summary_of_next_to_nothing_is_no_way_out(tmp_path: Path) -> None:
+    context = await opened(tmp_path / "context.jsonl")
+    await context.write_system_prompt("be good")
+    for words in ("hello", "read it"):
+        await context.append_message({"role": "user", "content": words})
+        call = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {}}
+        said = call if words == "read it" else {"type": "text", "text": "good day"}
+        await context.append_message({"role": "assistant", "content": [said], "model": sessions.MODEL})
+    large = {"role": "user", "content": [tool_result("c1", "word " * 9_000)]}
+    await context.append_message(large, origin="tool", meta={"tool": "read_file"})
+    with pytest.raises(DoesNotFit) as refused:
+        assemble(context, Limits(sessions.MODEL, 8_000, 1_024))
+    assert not any("/compact" in way for way in refused.value.ways)
+    assert len(numbers(refused.value.ways, "elide")) == 1
+    await context.close()
+
+
 async def test_where_one_item_is_not_enough_several_are_named_and_no_more_than_that(tmp_path: Path) -> None:
     context = await opened(tmp_path / "context.jsonl")
     await context.write_system_prompt("be good")

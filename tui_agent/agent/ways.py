@@ -10,7 +10,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from tui_agent.compaction import picked
-from tui_agent.compaction.making import Skipped, Wanted, look, summary_body
+from tui_agent.compaction.making import LEAST_SUMMARY, Skipped, Wanted, look, summary_body
 from tui_agent.compaction.policy import Policy
 from tui_agent.literal import one_line
 from tui_agent.messages.tokens import Estimator
@@ -57,6 +57,8 @@ def _compact(context: Context, total: int, most: int) -> Iterator[str]:
         found = look(context, Wanted("manual"), policy, window=window, thinking=None)
     except Skipped:
         return
+    if found.retained.replaced and found.retained.tokens.count < LEAST_SUMMARY:
+        return  # a summary that is no smaller than what it is of is not used
     ledger = _estimator(context).count(summary_body("", found.ledger)["content"])
     # What no record accounts for is laid to the prompt and the tools, which a summary leaves as they are.
     floor = found.terms.floor + max(0, context.unattributed)

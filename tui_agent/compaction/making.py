@@ -41,7 +41,7 @@ _FACTS = 8
 """Tokens of the window for each byte of the ledger, where that is less than it may have: in a window of 8k, 1 KiB."""
 _OVERWEIGHT = 2
 """A summary with more than so many times the tokens it may have is summarised again, also if nothing else would go."""
-_LEAST_SUMMARY = 400
+LEAST_SUMMARY = 400
 """Tokens that a summary may have, however little room is left beside what stays."""
 ANSWER_TOKENS = 1024
 """Room that a request needs for its answer: with less of the window left it cannot be sent."""
@@ -165,7 +165,7 @@ def look(
         kept=retained.kept,
         history=history,
         tokens=retained.tokens,
-        budget=min(most, max(_LEAST_SUMMARY, terms.utmost + _LEAST_SUMMARY - retained.stays)),
+        budget=min(most, max(LEAST_SUMMARY, terms.utmost + LEAST_SUMMARY - retained.stays)),
         system=context.system_blocks,
         tools=context.tools or [],
         thinking=thinking,
@@ -188,8 +188,8 @@ def _terms(context: Context, wanted: Wanted, policy: Policy, *, most: int, windo
         newest=keys.keep_messages if wanted.newest is None else wanted.newest,
         budget=min(keys.keep_requests, window // _REQUESTS) if wanted.budget is None else wanted.budget,
         room=room,
-        utmost=max(0, window - ANSWER_TOKENS - floor - _LEAST_SUMMARY),
-        heavy=_OVERWEIGHT * (_LEAST_SUMMARY if is_stuck else most),
+        utmost=max(0, window - ANSWER_TOKENS - floor - LEAST_SUMMARY),
+        heavy=_OVERWEIGHT * (LEAST_SUMMARY if is_stuck else most),
         floor=floor,
         limit=limit,
         window=window,
