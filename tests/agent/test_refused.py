@@ -13,7 +13,7 @@ from tests.support.engine import Run, engine, reread
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
-from tui_agent.events import RequestFailed, TurnEnded
+from tui_agent.events import Notice, RequestFailed, TurnEnded
 
 REFUSED = "messages.2.content.0.tool_result: the endpoint does not take this"
 UGLY = "a line of \x1b[31mred\x1b[0m and (/clear) in it\n"
@@ -84,6 +84,20 @@ async def test_each_way_out_leads_to_a_request_that_is_taken_and_can_be_taken_ba
         assert len(sent_and_made) == 3 and all(was == made for was, made in sent_and_made)
         await run.session.perform("unelide", number)
         assert run.context.message(record) == before
+
+
+async def test_a_call_whose_result_was_left_out_is_said_to_be_just_that(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    async with engine(tmp_path, server) as run:
+        failed = await refuse(run, server, tmp_path)
+        await run.session.perform("drop", failed.records[0])
+        assert (await again(run)).reason == "end_turn"
+        told = [notice.text for notice in run.all(Notice)]
+        assert (
+            "a tool call was left without the result that you left out (read_file); the model is told" in told
+        )
+        assert not any("program stopped" in text for text in told)
 
 
 async def test_the_prompt_and_the_tools_can_be_meant(tmp_path: Path, server: ScriptedServer) -> None:
