@@ -478,6 +478,14 @@ def test_what_becomes_of_the_context_is_told_in_words() -> None:
     assert "->" not in ears.text and "~" not in ears.text
 
 
+def test_words_of_a_command_that_an_idle_session_takes_at_once_do_not_wait() -> None:
+    ears, waiting = Ears(), (said.QueuedPrompt("1", "/skill notes", "turn"),)
+    ears.telling.hear(said.QueueChanged(waiting, False))
+    assert ears.text == "" and ears.telling.sends
+    ears.telling.hear(said.QueueChanged(waiting, True))
+    assert "1 message of yours waits" in ears.text and not ears.telling.sends
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [

@@ -335,7 +335,8 @@ class Talk:
         return done
 
     async def _perform(self, name: str, *arguments: str) -> Said:
-        return [(await self.session.perform(name, *arguments)).text]
+        outcome = await self.session.perform(name, *arguments)
+        return [outcome.text] if outcome.text else ()
 
     async def _submit(self, text: str) -> Said:
         self.telling.sends = not self.telling.doing

@@ -139,8 +139,10 @@ class Telling:
                     self._voice.say(f"not told: {missing.source}: {missing.why}", "warning")
             case said.ModelChanged(model=model):
                 self._voice.say(f"{model} answers from now on", "note")
-            case said.QueueChanged(prompts=prompts, paused=paused) if prompts and not self.sends:
-                self._voice.say(_waiting(prompts, paused=paused), "note")
+            case said.QueueChanged(prompts=prompts, paused=paused) if prompts:
+                self.sends = not (paused or self.doing)
+                if not self.sends:
+                    self._voice.say(_waiting(prompts, paused=paused), "note")
             case said.Answered(answer=answer) if answer.verdict == "dismissed":
                 self._voice.say("the question is taken back", "note")
             case _:
