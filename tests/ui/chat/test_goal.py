@@ -97,6 +97,12 @@ async def test_it_is_on_the_screen_and_has_a_key(tmp_path: Path) -> None:
         made.chat.composer.put("/goal turns=3 one\n  two")
         await made.press("enter")
         await made.until(lambda: ("goal", "turns=3 one\n  two") in made.session.performed)
+        made.chat.composer.put("/goal\nturns=3 three\nfour")
+        await made.press("enter")
+        await made.until(lambda: ("goal", "turns=3 three\nfour") in made.session.performed)
+        made.session.emit(said.TurnStarted("u", 1, "", goal=briefing.opening(State("five"))))
+        await made.until(lambda: "goal  Turn 0 of the work on the goal." in made.text)
+        assert "What stands between" not in made.text, "what is the same each time is folded"
         goal.add_to(made.session.commands)
         await made.type("/goal mil")
         await made.until(lambda: "done, open or drop" in made.text)

@@ -86,6 +86,8 @@ class Asking(Floor):
     def slash(self, text: str) -> bool:
         """Carry out a `/command`; False if the words are not one, such as a path."""
         name, _, rest = text.strip().partition(" ")
+        if name.startswith("/goal\n"):  # the only one whose words have lines
+            name, _, rest = text.strip().partition("\n")
         if len(name) < 2 or not name.startswith("/") or "/" in name[1:] or "\n" in name:
             return False
         name = name[1:]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from tui_agent.literal import one_line
 from tui_agent.ui.bindings import ACTIONS
 from tui_agent.ui.transcript.entries import (
+    GOAL,
     Answer,
     Aside,
     Entry,
@@ -132,7 +133,10 @@ def fold_words(entry: Thinking | Aside) -> tuple[str, str]:
     if isinstance(entry, Result):
         rest = f"  {one_line(entry.figures)}" if entry.figures else ""
     elif entry.text and not entry.opened:
-        rest += "  " + one_line(" ".join(entry.text[:TITLE_CHARACTERS].split()))
+        beginning = entry.text[:TITLE_CHARACTERS]
+        if label == GOAL:
+            beginning = beginning.partition("\n\n")[0]  # how far it is; what follows is the same each time
+        rest += "  " + one_line(" ".join(beginning.split()))
     return one_line(label, 60), rest
 
 
