@@ -88,5 +88,5 @@ async def serve(
     found = await asyncio.to_thread(configured, settings.mcp, workspace, root, secrets.variables(settings))
     always = settings.mcp.workspace == "always"
     servers = await asyncio.to_thread(Servers, found, emit, ask=ask, always=always)
-    toolbox.serve(servers, Selection(context, lambda: settings.tools, window))
+    toolbox.serve(servers, Selection(context, lambda: settings.tools, window, lambda: servers.asks))
     return servers

@@ -240,6 +240,22 @@ async def test_a_person_sees_what_servers_cost_and_takes_them_in_and_out(tmp_pat
             assert results(run)[-1] == "x"
 
 
+async def test_a_mode_is_in_force_at_once_while_servers_are_still_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui_agent.tools.mcp.servers.FIRST_SECONDS", 3600)
+    mute = McpServer(command=sys.executable, args=(SMALL, "mute"), start_timeout=3600)
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, settings=settings(server, mute=mute)) as run,
+    ):
+        await run.session.submit("hello")
+        await run.until(Notice, lambda notice: "before your words are sent" in notice.text)
+        assert (await run.session.perform("mode", "plan")).data == {"mode": "plan"}
+        assert run.session.plans.mode.now == "plan" and not server.requests
+        await run.session.cancel()
+
+
 async def test_what_a_workspace_names_is_used_when_a_person_agrees_and_not_without_one(
     tmp_path: Path,
 ) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -95,6 +95,18 @@ def test_with_many_tools_their_descriptions_are_held_back(
         assert offered == ["own", "select_tools", "use_tool"]
     else:
         assert offered == ["own", *(tool.name for tool in many(count))]
+
+
+@pytest.mark.parametrize(("defer", "held_back"), [("auto", True), ("on", True), ("off", False)])
+async def test_tools_that_are_still_to_come_will_be_told_by_name(
+    context: Context, defer: Literal["auto", "on", "off"], held_back: bool
+) -> None:
+    shelf, settings = Shelf(), Tools(defer=defer)
+    toolbox = Toolbox([Plain("own")])
+    toolbox.serve(shelf, Selection(context, lambda: settings, lambda: 200_000, lambda: not shelf.there))
+    await context.write_tools(toolbox.offer())
+    shelf.there.append(Plain("mcp__s__late"))
+    assert names(toolbox) == (["own", "select_tools", "use_tool"] if held_back else ["own", "mcp__s__late"])
 
 
 async def test_what_is_offered_stays_while_a_tool_set_is_in_force(context: Context) -> None:

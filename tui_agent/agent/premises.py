@@ -47,8 +47,13 @@ class Premises:
         self._context = context
         self._offer = offer
         self.settled: Callable[[], Awaitable[None]] | None = None
-        """Waits for tools that are still being asked for, before a new log is given its tools."""
+        """Waits for tools that are still being asked for, but not long."""
         self._emit = emit
+
+    async def settle(self) -> None:
+        """Wait for tools that are still being asked for, if a new log is to be given its tools."""
+        if self.settled is not None and self._context.tools is None:
+            await self.settled()
 
     async def write_missing(self) -> None:
         """Write what a new log lacks: its system prompt and its tools. What an old log has stays in force.
@@ -64,8 +69,6 @@ class Premises:
                 if isinstance(written, Backup):
                     self._emit(Rotated("prompt", written.name, len(context.records)))
             if context.tools is None:
-                if self.settled is not None:
-                    await self.settled()
                 await context.write_tools(self._offer())
 
     def lacking(self) -> int:

@@ -201,7 +201,7 @@ class Session(Showing):
         self._writable()
         if self.context.system_prompt is None:
             async with self._gate:
-                await self._ready()
+                await self.premises.write_missing()  # what is still asked for is not waited for
 
     def withdraw(self, prompt: str) -> QueuedPrompt | None:
         """Take a waiting prompt out of the queue and give it back; None if it is not waiting any more."""
@@ -258,10 +258,7 @@ class Session(Showing):
             CommandError: the session can only be read.
             GoalError, ContextError: as `how`.
         """
-        self._writable()
-        if self.context.system_prompt is None:
-            async with self._gate:
-                await self._ready()
+        await self.begun()
         state = await how()
         self._work.start()
         return state
@@ -438,6 +435,7 @@ class Session(Showing):
             await self._make_ready()
 
     async def _make_ready(self) -> None:
+        await self.premises.settle()
         await self.premises.write_missing()
         for text in await self.mend():
             self.emit(Notice(text, "warning", "session"))

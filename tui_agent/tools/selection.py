@@ -42,12 +42,23 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Selection:
-    """Decides what is described in full. `settings` and `window` (tokens) are those of now."""
+    """Decides what is described in full. `settings` and `window` (tokens) are those of now.
 
-    def __init__(self, context: Context, settings: Callable[[], Tools], window: Callable[[], int]) -> None:
+    `more_come`: tools of which nothing is known yet are being asked for. They will be told by name, so that they can
+    be called when they are there.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        settings: Callable[[], Tools],
+        window: Callable[[], int],
+        more_come: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._context = context
         self._settings = settings
         self._window = window
+        self._more_come = more_come
 
     def tools(self, toolbox: Toolbox) -> list[Tool]:
         """The tools by which the model selects and calls others."""
@@ -70,6 +81,8 @@ class Selection:
     def _is_due(self, served: Sequence[Tool]) -> bool:
         """Whether descriptions are to be held back."""
         settings = self._settings()
+        if settings.defer != "off" and self._more_come():
+            return True
         if settings.defer != "auto" or not served:
             return settings.defer == "on" and bool(served)
         if settings.defer_above >= 1:

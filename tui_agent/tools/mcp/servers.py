@@ -102,6 +102,11 @@ class Servers:
         self._learn([server for server in self.all if server.usable and not server.known])
         await self._agree([server for server in self.all if server.enabled])
 
+    @property
+    def asks(self) -> bool:
+        """True while servers are asked what they offer that were never asked before."""
+        return bool(self._learning)
+
     async def learned(self) -> None:
         """Wait for what is being learned, however long."""
         while self._learning:
@@ -111,7 +116,7 @@ class Servers:
         """Wait for what is being learned, but not long."""
         for seconds, words in (
             (SOON_SECONDS, "asked what it offers before your words are sent"),
-            (FIRST_SECONDS, "not ready yet; its tools come when it is (/refresh offers them)"),
+            (FIRST_SECONDS, "not ready yet; its tools come when it is"),
         ):
             if not self._learning:
                 return
