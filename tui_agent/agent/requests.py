@@ -20,6 +20,7 @@ from tui_agent.context import ContextError
 from tui_agent.context.sent import LOG, Sent, SentRequests
 from tui_agent.llm.provider import ProviderError
 from tui_agent.prompt.assembler import DoesNotFit
+from tui_agent.prompt.cache import breakpoints
 from tui_agent.prompt.difference import Difference, difference
 
 if TYPE_CHECKING:
@@ -224,6 +225,7 @@ class Requests:
     def _again(self, sent: Sent, log: Shown) -> Built:
         usage = log.record_at(sent.offset)
         request, manifest = request_of(log, usage, window=self._window())
+        request = request.marked(breakpoints(request))
         built = _built(sent, request, manifest, log)
         if not sent.cache_read:
             return built

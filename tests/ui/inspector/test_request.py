@@ -429,6 +429,41 @@ async def test_the_key_opens_it_and_closes_it(tmp_path: Path) -> None:
         await made.until(lambda: is_at(made, "Request"))
 
 
+@pytest.mark.parametrize("left_open", ["o", *(pytest.param(key, marks=pytest.mark.slow) for key in "ld")])
+async def test_the_key_shows_the_next_request_whatever_was_looked_at_before(
+    left_open: str, tmp_path: Path
+) -> None:
+    async with stage(tmp_path, size=WIDE, prepare=_fill) as made:
+        await _open(made)
+        await made.press(left_open)
+        await made.until(lambda: "the next request  " not in made.text, "something else is looked at")
+        await made.press("ctrl+x", "i")
+        await made.until(lambda: made.chat.panel is None)
+        await made.press("ctrl+x", "i")
+        await made.until(lambda: made.chat.panel is not None)
+        assert "the next request  " not in made.text, "the inspector opens where it was left"
+        await made.press("ctrl+x", "v")
+        await made.until(lambda: made.chat.panel is None)
+        await made.press("ctrl+x", "v")
+        await made.until(lambda: "the next request  " in made.text and "what is sent" in made.text)
+
+
+async def test_the_footer_says_that_esc_leads_back_where_something_is_open(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE, prepare=_fill) as made:
+        await _open(made)
+        for opened_by, is_clicked in (("j", False), ("d", True)):
+            assert "Esc back" not in made.lines[-1]
+            await made.press(opened_by)
+            await made.until(lambda: "Esc back" in made.lines[-1], f"after {opened_by}")
+            if is_clicked:
+                await made.pilot.click(offset=(made.lines[-1].index("Esc back") + 1, len(made.lines) - 1))
+            else:
+                await made.press("escape")
+            await made.until(lambda: "Esc back" not in made.lines[-1] and "what is sent" in made.text)
+        await made.press("escape")
+        await made.until(lambda: made.chat.focused is made.chat.composer)
+
+
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [

@@ -468,7 +468,10 @@ class ChatScreen(Writing, Keyed):
             draft = footer.Entry("Esc", "draft", "screen.leave", rank=0)
             return [take, older, compact, jump, draft, keys, palette]
         if self.panel is not None and self.panel.has_focus_within:
-            leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)
+            says, does = "chat", "screen.leave"
+            if self.panel.closes:
+                says, does = "back", "screen.in_panel('close_detail')"
+            leave = footer.Entry("Esc", says, does, right=True, rank=2)
             return [*self.panel_entries(), compact, jump, leave]
         if self.sidebar is not None and self.sidebar.has_focus_within:
             leave = footer.Entry("Esc", "chat", "screen.leave", right=True, rank=2)

@@ -143,8 +143,15 @@ class Panel(Beside):
         return isinstance(self.tab, RequestTab)
 
     async def show_request(self) -> None:
-        """Show the tab of the request."""
+        """Show what the next prompt would send, whatever was looked at in that tab before."""
         await self.show(_KINDS.index(RequestTab))
+        assert isinstance(self.tab, RequestTab)
+        self.tab.show_next()
+
+    @property
+    def closes(self) -> bool:
+        """True where Esc closes something in the tab before it leaves the panel."""
+        return bool(self._tabs) and self.tab.closes
 
     async def show_record(self, record: str) -> None:
         """Show the record of that id, opened."""

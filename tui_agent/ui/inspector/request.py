@@ -142,6 +142,12 @@ class RequestTab(Requested):
             if behind < self._many or requests.has_next:
                 self._go(behind if behind < self._many else None)
 
+    def show_next(self) -> None:
+        """Show the next one, whatever was left open."""
+        if self._place is not None or isinstance(self._view, History | Differing):
+            self._close()
+            self._go(None)
+
     def action_list(self) -> None:
         """List every request of the session, or leave the list."""
         if isinstance(self._view, History):
@@ -283,9 +289,13 @@ class RequestTab(Requested):
             event.prevent_default()
             self._opened.exact.step(1 if event.key == "down" else -1)
 
+    @property
+    def closes(self) -> bool:
+        return super().closes or isinstance(self._view, History | Differing)
+
     def action_close_detail(self) -> None:
         """Close what is open: the text, the filter, a list or a diff; else leave it to the screen."""
-        if not self.detail_open and not self._filter.display and isinstance(self._view, History | Differing):
+        if not super().closes and isinstance(self._view, History | Differing):
             self._go(self._place)
         else:
             super().action_close_detail()

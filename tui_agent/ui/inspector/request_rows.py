@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _NAME = 60
 """Characters of a name that a row takes."""
 _LOST = "not kept"
+_TO_COME = "your next words come here"
 SIGNS = {
     "added": ("+", "$text-success"),
     "gone": ("-", "$text-error"),
@@ -232,6 +233,10 @@ class Tree:
         share = self._share(group.tokens, kept=place[0] != LEFT_OUT)
         return (self._head_words(place, group), words.tokens(group.tokens), share, cached)
 
+    def is_to_come(self, item: Item) -> bool:
+        """True if an item stands for the words that the next prompt will bring."""
+        return item.kind == "repair" and not item.record and self.built.sent is None
+
     def _read(self, cached: int, of: int) -> str:
         """How much is read from the cache."""
         said = "" if not cached else "cached" if cached >= of else "part"
@@ -266,8 +271,8 @@ class Tree:
             " ".join(str(part.get("description", "")) for part in parts) if is_tool else content_words(parts)
         )
         name = item.name if is_tool else group if alone else ""
-        if item.kind == "repair" and not item.record and self.built.sent is None:
-            name = "your next words come here"
+        if self.is_to_come(item):
+            name = _TO_COME
         gap = "  " if name and said else ""
         said = literal.one_line(said, FIRST_WORDS)
         return Content.assemble(
@@ -374,6 +379,8 @@ class Differing:
         how = change.why or ("" if change.what in ("added", "gone") else change.what)
         item = change.item
         name = group_of(item) if item.section == "messages" else item.name
+        if change.what == "added" and self.after.is_to_come(item):
+            name = _TO_COME
         before, after = self.parts(index)
         said = content_words(after or before) if item.section in ("system", "messages") else ""
         text = Content.assemble(

@@ -283,6 +283,11 @@ class Tab(Covered):
         """True while a row is open."""
         return self._drawn and bool(self.query_one(".detail").display)
 
+    @property
+    def closes(self) -> bool:
+        """True where Esc closes something here: the row that is open, the filter."""
+        return self.detail_open or (self._drawn and bool(self._filter.display))
+
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         self.chosen(event.index)
