@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import threading
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +19,7 @@ from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
-from tui_agent.events import Notice, Reminded
+from tui_agent.events import Notice, Reminded, TurnEnded, TurnStarted
 from tui_agent.memory.store import MemoryStore
 
 
@@ -428,6 +431,15 @@ async def test_what_is_told_is_an_event_behind_the_words_and_a_record_of_its_own
         assert message is not None and message.text == one.text and message.origin == "injection"
 
 
+_SLOW = """
+import sys
+
+class Weather:
+    def generate(self, moment):
+        sys.weather_asked.set()
+        sys.weather_release.wait()
+"""
+
 _WEATHER = """
 class Weather:
     priority = 30
@@ -436,16 +448,40 @@ class Weather:
 """
 
 
+def install(site: Path, monkeypatch: pytest.MonkeyPatch, module: str, code: str) -> None:
+    """A package whose class `Weather` is a source."""
+    info = site / "rain-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / f"{module}.py").write_text(code)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rain\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[tui_agent.injections]\nrain = {module}:Weather\n")
+    monkeypatch.syspath_prepend(str(site))
+
+
+async def test_words_are_shown_that_are_interrupted_while_a_source_is_waited_for(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, release = threading.Event(), threading.Event()
+    monkeypatch.setattr(sys, "weather_asked", asked, raising=False)
+    monkeypatch.setattr(sys, "weather_release", release, raising=False)
+    install(tmp_path / "site", monkeypatch, "slow_rain_of_tests", _SLOW)
+    (tmp_path / "w").mkdir()
+    async with engine(tmp_path / "w", server) as run:
+        await run.session.submit("hello")
+        await asyncio.to_thread(asked.wait)
+        await run.session.cancel()
+        release.set()
+        started = [type(one) for one in run.heard if isinstance(one, (TurnStarted, TurnEnded))]
+        assert started == [TurnStarted, TurnEnded]
+        (begun,) = run.all(TurnStarted)
+        assert begun.prompt == "hello" and run.all(TurnEnded)[0].reason == "cancelled"
+        assert [message.text for message in run.context.history] == ["hello"]
+
+
 async def test_a_package_that_is_installed_tells_the_model_in_its_request(
     tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = tmp_path / "site"
-    info = site / "rain-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "rain_of_tests.py").write_text(_WEATHER)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rain\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[tui_agent.injections]\nrain = rain_of_tests:Weather\n")
-    monkeypatch.syspath_prepend(str(site))
+    install(tmp_path / "site", monkeypatch, "rain_of_tests", _WEATHER)
     (tmp_path / "w").mkdir()
     async with engine(tmp_path / "w", server) as run:
         await run.say("hello")

@@ -111,7 +111,7 @@ class Turn:
         as `run` does.
         """
         self.said, self._spoken = True, False
-        self._goal = self._begun = ""
+        self._goal = ""
 
         async def open_turn(words: str, images: Sequence[Block]) -> None:
             await self._context.checkpoint(turn=True)
@@ -133,8 +133,8 @@ class Turn:
         *,
         about: str = "",
     ) -> str:
-        started, self._step = time.monotonic(), 0
-        reason, error = "failed", ""
+        started, self._step, self._begun = time.monotonic(), 0, ""
+        reason, error, told = "failed", "", False
         try:
             await self._begin(words or about)
             async with self._gate:
@@ -143,13 +143,14 @@ class Turn:
             if self._unwritten:
                 self._unwritten = False
                 self._emit(LogRecovered())
-            turn = next(point for point in reversed(self._context.checkpoints()) if point.turn)
-            goal = self._goal if about else ""
-            self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images), goal, self._begun))
+            told = True
+            self._tell_started(words, images, about)
             self._tell_reminded()
             reason = await self._steps()
         except asyncio.CancelledError:
             reason = "cancelled"
+            if self._begun and not told:  # while sources were asked: what was said is in the log all the same
+                self._tell_started(words, images, about)
             raise
         except ReplyFailed as failure:
             error = str(failure)
@@ -167,6 +168,11 @@ class Turn:
             self._emit(TurnEnded(reason, self._step, time.monotonic() - started, error))
         return reason
 
+    def _tell_started(self, words: str, images: Sequence[Block], about: str) -> None:
+        turn = next(point for point in reversed(self._context.checkpoints()) if point.turn)
+        goal = self._goal if about else ""
+        self._emit(TurnStarted(turn.uid, turn.id, words, tuple(images), goal, self._begun))
+
     async def _open(self, words: str, images: Sequence[Block]) -> None:
         await self._context.checkpoint(turn=True)
         self._begun = await self._say(words, images)
@@ -174,7 +180,6 @@ class Turn:
         await self._remember(words)
 
     async def _go_on(self, words: str, images: Sequence[Block]) -> None:
-        self._begun = ""
         if not any(point.turn for point in self._context.checkpoints()):
             await self._context.checkpoint(turn=True)
         await self._remember(words)
