@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 from tests.support import mcp_small
 from tui_agent.events import Answer, Event, Notice, Question
+from tui_agent.process import job
 from tui_agent.settings import secrets
 from tui_agent.settings.load import check
 from tui_agent.tools.mcp import config, listing
@@ -179,6 +182,33 @@ async def test_the_end_while_a_server_starts_leaves_nothing_behind(workspace: Pa
         await asyncio.sleep(0)
     await servers.close()
     assert starts() == 0
+
+
+async def test_the_end_while_a_program_is_being_started_leaves_nothing_behind(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, started = asyncio.Event(), threading.Event(), list[int]()
+    loop = asyncio.get_running_loop()
+
+    def slow(*args: Any, **options: Any) -> subprocess.Popen[bytes]:
+        loop.call_soon_threadsafe(begun.set)
+        go_on.wait()
+        process = job.spawn(*args, **options)
+        started.append(process.pid)
+        return process
+
+    monkeypatch.setattr("tui_agent.tools.mcp.pipe.spawn", slow)
+    monkeypatch.setattr("tui_agent.tools.mcp.pipe.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("tui_agent.process.session.TERM_SECONDS", 0.0)
+    settings = check({"mcp": {"servers": {"small": small("stubborn")}}}, "", None)
+    servers = Servers(configured(settings.mcp, workspace, workspace), lambda event: None)
+    await servers.begin()
+    await begun.wait()
+    closing = asyncio.create_task(servers.close())
+    await asyncio.sleep(0)
+    go_on.set()
+    await closing
+    assert len(started) == 1 and not psutil.pid_exists(started[0])
 
 
 _PROGRAM = """

@@ -11,13 +11,14 @@ import os
 import subprocess
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tui_agent import paths
 from tui_agent.literal import one_line
-from tui_agent.process.job import spawn
+from tui_agent.process.job import ProcessError, spawn
 from tui_agent.process.session import POLL_SECONDS, Ending, members, over
 from tui_agent.settings import secrets
 from tui_agent.tools.mcp.loop import ENDING
@@ -56,19 +57,30 @@ class Pipe:
         Raises:
             ProcessError: it cannot be started.
         """
-        import anyio
-        from mcp.shared.message import SessionMessage
+        # a thread goes on when nobody waits for it any more, and what it starts has to be ended all the same
+        starting = asyncio.create_task(asyncio.to_thread(self._start), name=ENDING)
+        try:
+            return await self._connected(await asyncio.shield(starting))
+        except BaseException:
+            await asyncio.shield(asyncio.create_task(self._abandoned(starting), name=ENDING))
+            raise
 
+    def _start(self) -> subprocess.Popen[bytes]:
         spec = self._spec
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-        process = self._process = await asyncio.to_thread(
-            spawn,
+        return spawn(
             [spec.command, *spec.args],
             cwd=spec.cwd,
             env={**inherited, **spec.env},
             stderr=subprocess.PIPE,
             stdin=subprocess.PIPE,
         )
+
+    async def _connected(self, process: subprocess.Popen[bytes]) -> TransportStreams:
+        import anyio
+        from mcp.shared.message import SessionMessage
+
+        self._process = process
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=LINE_BYTES, loop=loop)
         output, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), process.stdout)
@@ -87,10 +99,19 @@ class Pipe:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End it with all its children."""
+        await self._silenced()
+        await asyncio.shield(asyncio.create_task(self._end(), name=ENDING))
+
+    async def _abandoned(self, starting: asyncio.Task[subprocess.Popen[bytes]]) -> None:
+        with suppress(ProcessError):
+            self._process = await starting
+        await self._silenced()
+        await self._end()
+
+    async def _silenced(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.shield(asyncio.create_task(self._end(), name=ENDING))
 
     @property
     def last_words(self) -> str:
