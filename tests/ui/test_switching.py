@@ -15,6 +15,7 @@ from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage
 from tui_agent import paths
 from tui_agent.memory.store import MemoryStore
+from tui_agent.planning.goal import State
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.settings.schema import Settings
 from tui_agent.ui.app import TuiAgent
@@ -217,6 +218,24 @@ async def test_a_turn_that_did_not_end_well_keeps_one_here(tmp_path: Path) -> No
         made.session.end("failed")
         await made.until(lambda: "was not opened" in made.text)
         assert len(opener.wanted) == 1
+
+
+@pytest.mark.parametrize("reached", [True, False])
+async def test_a_goal_that_is_worked_on_may_be_reached_first(reached: bool, tmp_path: Path) -> None:
+    async with house(tmp_path) as (made, opener):
+        made.session.goal.now = State("mend it")
+        made.session.begin()
+        await made.press("ctrl+x", "n")
+        await made.until(lambda: "still working on the goal" in made.text)
+        await answer(made, FINISH)
+        await made.until(lambda: "is opened when this is finished" in made.text)
+        made.session.goal.now = State("mend it", "complete" if reached else "paused", "out of budget")
+        made.session.end()
+        if reached:
+            await opened(made, 2)
+        else:
+            await made.until(lambda: "was not opened" in made.text)
+        assert len(opener.wanted) == (2 if reached else 1)
 
 
 async def test_a_turn_that_runs_may_be_stopped(tmp_path: Path) -> None:

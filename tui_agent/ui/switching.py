@@ -235,7 +235,8 @@ class Switching(Desk):
         if session is not None and session.active:
             self._step = step
             await self._chat.dock.settle(_BUSY)
-            title = f"the model is still working; open {step.name}?"
+            at = " on the goal" if _pursues(session) else ""
+            title = f"the model is still working{at}; open {step.name}?"
             await self._chat.offer(
                 Question(_BUSY, "choice", title, choices=(FINISH, STOP, STAY)),
                 lambda answer: self._busy_answered(answer.note),
@@ -253,13 +254,18 @@ class Switching(Desk):
         self.run_worker(going, name="switch", group="switch", exit_on_error=False)
 
     async def _after_turn(self, step: Step) -> None:
-        """Wait for the end of the turn and of what is queued behind it; stay if it did not end well."""
+        """Wait for the end of the turn, of what is queued behind it and of the work on the goal; stay if it did not end
+        well.
+        """
         session = self.session
         if session is None:
             return
+        pursued = _pursues(session)
         self._chat.say(f"{step.name} is opened when this is finished")
         await session.until_idle()
-        if session.paused or self._chat.ended in ("cancelled", "failed"):
+        goal = session.goal.now
+        unreached = pursued and goal is not None and goal.status != "complete"
+        if unreached or session.paused or self._chat.ended in ("cancelled", "failed"):
             self._chat.say(f"this did not come to its end: {step.name} was not opened", "warning")
         else:
             await asyncio.shield(self._change(step))
@@ -329,6 +335,12 @@ class Switching(Desk):
     def more_ways_out(self) -> tuple[str, ...]:
         """Ways out beside the usual ones when a session cannot be opened."""
         return (BACK,) if self._before is not None else ()
+
+
+def _pursues(session: Session) -> bool:
+    """True while a goal is worked on."""
+    goal = session.goal.now
+    return goal is not None and goal.status == "active"
 
 
 def _catalog() -> Catalog:
