@@ -65,6 +65,9 @@ def test_the_panel_shows_the_milestones_around_the_first_open_one() -> None:
     assert plain(rows((), 100, 3, goal=GOAL)) == [head, tested, open_]
     assert plain(rows((), 100, 2, goal=GOAL)) == [head, open_]
     assert plain(rows((), 100, 1, goal=GOAL)) == [head]
+    assert plain(rows((), 80, 1, goal=State("x", "paused", "you stopped it"))) == [
+        " goal  paused: you stopped it  x"
+    ]
     both = plain(rows([Todo()], 100, 4, goal=GOAL))  # type: ignore[list-item]
     assert both == [head, open_, " todo  0 of 1 done", " [>] a thing"]
     assert plain(rows([Todo()], 100, 1, goal=GOAL))[0].startswith(" todo")  # type: ignore[list-item]

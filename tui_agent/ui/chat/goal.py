@@ -61,7 +61,7 @@ def facts(goal: Goal, *, said: str = "") -> str:
 
 def line(goal: Goal, width: int) -> Content:
     """The row, cut to so many cells: why the work stands still comes before the words."""
-    why = f": {literal.one_line(goal.reason, _REASON)}" if goal.reason else ""
+    why = _why(goal)
     far = facts(goal, said=why)
     row = Content.assemble(
         (" goal ", "bold"),
@@ -74,14 +74,19 @@ def line(goal: Goal, width: int) -> Content:
 
 def rows(goal: Goal) -> list[Content]:
     """The goal in the panel of what is to be done: a row that says how it stands, then its milestones."""
-    far = facts(goal)
+    why = _why(goal)
+    far = facts(goal, said=why)
     head = Content.assemble(
         (" goal", "bold"),
-        f"  {goal.status}",
+        f"  {goal.status}{why}",
         f", {far}" if far else "",
         (f"  {literal.one_line(goal.text, _LONGEST)}", "$text-muted"),
     )
     return [head, *(_row(one) for one in goal.milestones)]
+
+
+def _why(goal: Goal) -> str:
+    return f": {literal.one_line(goal.reason, _REASON)}" if goal.reason else ""
 
 
 def _row(milestone: Milestone) -> Content:
