@@ -273,7 +273,9 @@ async def test_a_persons_words_come_first_and_then_it_goes_on(tmp_path: Path) ->
         await run.session.perform("goal", "turns=2 go on")
         await hold.reached.wait()
         await run.session.submit("use tabs", when="step")
+        assert ", 1 prompt queued" in (await run.session.perform("status")).text
         await run.session.submit("what time is it?", when="turn")
+        assert ", 2 prompts queued" in (await run.session.perform("status")).text
         hold.release.set()
         await run.session.until_idle()
         assert [started.prompt for started in run.all(TurnStarted)] == ["", "what time is it?", ""]

@@ -144,12 +144,13 @@ async def status(session: Session) -> Outcome:
     """Say which session this is, where it lies and who answers"""
     state = "working" if session.busy else "waiting for you"
     waiting = len(session.queue)
+    queued = f", {waiting} prompt{'s' if waiting > 1 else ''} queued" if waiting else ""
     lines = [
         f"{session.title or 'untitled'} ({session.id})",
         f"workspace {session.workspace}",
         f"files {session.folder.path}",
         f"model {session.model}, profile {session.profile}, window {session.window:,} tokens",
-        f"{state}, mode {session.plans.mode.now}" + (f", {waiting} prompts queued" if waiting else ""),
+        f"{state}, mode {session.plans.mode.now}{queued}",
     ]
     if (goal := session.goal.now) is not None:
         lines.append(f"goal {'; '.join((goal.status, *goal.figures()))} (/goal)")
