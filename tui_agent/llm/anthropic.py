@@ -37,8 +37,8 @@ _OFFICIAL = re.compile(r"https?://api\.anthropic\.com(?:[:/]|$)", re.IGNORECASE)
 _COMPATIBLE_VERSION = "2023-06-01"
 """The protocol version for endpoints other than Anthropic's own: all of them know it, newer ones not all."""
 
-_NO_LIST = (404, 405, 501)
-"""What endpoints without a model list answer."""
+_ABSENT = (404, 405, 501)
+"""What endpoints answer where they have no list of models, or no count of tokens."""
 
 _CONNECT_SECONDS = 15.0
 _WRITE_SECONDS = 120.0
@@ -200,7 +200,7 @@ class AnthropicProvider:
             return []
         except _faults() as error:
             failure = self._failure(error, None)
-            if failure.status in _NO_LIST or (self._model and failure.status and failure.kind != "auth"):
+            if failure.status in _ABSENT or (self._model and failure.status and failure.kind != "auth"):
                 return []
             raise failure from error
         data = listing.get("data") if isinstance(listing, dict) else None
@@ -255,7 +255,10 @@ class AnthropicProvider:
         except (ValueError, KeyError, TypeError) as error:
             raise failures.foreign(self._endpoint, "it gave no token count") from error
         except _faults() as error:
-            raise self._failure(error, None) from error
+            failure = self._failure(error, None)
+            if failure.status in _ABSENT:
+                failure = failures.uncounted(self._endpoint, failure.status)
+            raise failure from error
 
     async def close(self) -> None:
         """Give back connections."""

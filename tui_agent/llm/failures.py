@@ -298,6 +298,11 @@ def foreign(
     )
 
 
+def uncounted(endpoint: Endpoint, status: int | None) -> ProviderError:
+    """The endpoint has no count of tokens."""
+    return ProviderError(f"{endpoint.url} counts no tokens ({status})", kind="invalid", status=status)
+
+
 def no_key(endpoint: Endpoint) -> ProviderError:
     """There is no key to send."""
     name = endpoint.key_env or "the variable that api_key_env names"
