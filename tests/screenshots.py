@@ -32,6 +32,7 @@ def report(rows):
     return "\\n".join(f"{name:20}{price:8.2f}" for name, price in rows)
 '''
 _LONG = "write a long answer with tables and code"
+_TASKS = "read report.py, then edit report.py: replace rows with items"
 _RIGHT, _LEFT = "\x1b[C", "\x1b[D"
 _ESC = "\x1b"
 
@@ -58,12 +59,17 @@ def _send(film: Filmed, words: str, *shown: str) -> None:
     film.until(*shown)
 
 
-def _answer(film: Filmed, *shown: str) -> None:
-    """Give the waiting card the focus, wait until it takes keys, and allow."""
+def _turn_to(film: Filmed) -> None:
+    """Give the waiting card the focus."""
     film.rest()
     if "Tab to answer" in film.text:
         film.press("\t")
         film.until("Tab to answer", gone=True)
+
+
+def _answer(film: Filmed, *shown: str) -> None:
+    """Give the waiting card the focus, wait until it takes keys, and allow."""
+    _turn_to(film)
     film.rest()
     film.rest()
     film.press("y")
@@ -76,10 +82,7 @@ def _main(film: Filmed) -> Iterator[str]:
     yield "welcome"
     _send(film, "read report.py", "lines came back", "ready")
     _send(film, "run python3 -m py_compile report.py", "run this command?")
-    film.rest()
-    if "Tab to answer" in film.text:
-        film.press("\t")
-        film.until("Tab to answer", gone=True)
+    _turn_to(film)
     yield "approval"
     _answer(film, "exit code 0")
     _send(film, "edit report.py: replace rows with items", "make this change?")
@@ -169,6 +172,30 @@ def _memory(film: Filmed) -> Iterator[str]:
     yield "memory"
 
 
+def _planning(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    _send(film, f"plan to {_TASKS}", "accept this plan?")
+    _turn_to(film)
+    yield "plan"
+    film.rest()
+    film.rest()
+    film.press("a")
+    film.until("make this change?")
+    _answer(film, "is now")
+    _send(film, "/goal run python3 -m py_compile report.py, then run ls", "run this command?")
+    _turn_to(film)
+    yield "goal"
+
+
+def _request(film: Filmed) -> Iterator[str]:
+    film.until("ready", "demo model - no AI", "jump back")
+    _send(film, "read report.py", "lines came back", "ready")
+    _send(film, _LONG, "That was all", "ready")
+    film.press("\x18v")
+    film.until("the next request", "frame =")
+    yield "request"
+
+
 def _light(film: Filmed) -> Iterator[str]:
     film.until("ready", "demo model - no AI", "jump back")
     _send(film, _LONG, "That was all", "ready")
@@ -179,10 +206,7 @@ def _light(film: Filmed) -> Iterator[str]:
 def _ansi(film: Filmed) -> Iterator[str]:
     film.until("ready", "demo model - no AI", "jump back")
     _send(film, "edit report.py: replace rows with items", "make this change?")
-    film.rest()
-    if "Tab to answer" in film.text:
-        film.press("\t")
-        film.until("Tab to answer", gone=True)
+    _turn_to(film)
     yield "ansi"
 
 
@@ -190,6 +214,8 @@ FILMS: dict[str, tuple[Film, str]] = {
     "main": (_main, 'theme = "dark"\n'),
     "compaction": (_compaction, _SMALL),
     "memory": (_memory, 'theme = "dark"\n'),
+    "planning": (_planning, 'theme = "dark"\n'),
+    "request": (_request, 'theme = "dark"\n'),
     "places": (_places, 'theme = "dark"\n'),
     "light": (_light, 'theme = "light"\n'),
     "ansi": (_ansi, 'theme = "ansi"\n'),
