@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.cli.command import Inside, command, environment, session
-from tui_agent import __version__
+from tui_agent import __version__, process
 
 
 def loaded(*argv: str, cwd: Path) -> set[str]:
@@ -221,3 +223,11 @@ def test_the_installed_command_is_this_one(shop: Path) -> None:
         [script, "--version"], cwd=shop, capture_output=True, text=True, env=dict(os.environ)
     )
     assert done.stdout.strip() == f"tui-agent {__version__}"
+
+
+def test_whatever_was_started_ends_with_the_program(run: Inside) -> None:
+    left = asyncio.run(process.run("sleep 300 > /dev/null 2>&1 &")).left
+    assert left is not None and left.alive()
+    (child,) = (psutil.Process(pid) for pid in left.pids)
+    run("sessions")
+    assert not psutil.wait_procs([child], 20)[1]

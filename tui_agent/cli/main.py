@@ -61,9 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         sys.stderr.write(f"tui-agent: {error.strerror}\n")
         code = Failed.code
+    finally:
+        _end_children()
     if code:
         _let_go()
     return code
+
+
+def _end_children() -> None:
+    """Whatever went wrong on the way: no program that was started here outlives this one."""
+    process = sys.modules.get("tui_agent.process")
+    if process is not None:  # else none was started
+        process.kill_all()
 
 
 def _settle_streams() -> None:

@@ -400,20 +400,15 @@ class TuiAgent(Switching):
             if number == signal.SIGHUP:
                 # nothing can be written to the terminal any more, so its modes are not given back
                 _die(128 + number)
-            _kill_children()
             self.exit(128 + number)
 
 
 def _die(code: int) -> None:
     """End at once, with all that was started: what would not end in time is not left behind."""
-    _kill_children()
-    os._exit(code)
-
-
-def _kill_children() -> None:
     process = sys.modules.get("tui_agent.process")
     if process is not None:  # else nothing was started
         process.kill_all()
+    os._exit(code)
 
 
 def _import(*names: str) -> Any:
