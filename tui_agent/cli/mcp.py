@@ -69,7 +69,7 @@ def _row(servers: Servers, server: Server, model: str) -> dict[str, Any]:
 def _shown(rows: list[dict[str, Any]]) -> str:
     columns: list[Column | str] = ["SERVER", "FROM", "STATE"]
     columns += [Column(title, "right") for title in ("TOOLS", "TOKENS", "BY NAME")]
-    columns += [Column(title, shrink=True) for title in ("STARTS", "WRONG")]
+    columns += [Column("STARTS, OR WHAT IS WRONG", shrink=True)]
     return table(columns, [_cells(row) for row in rows])
 
 
@@ -77,4 +77,4 @@ def _cells(row: dict[str, Any]) -> list[str]:
     figures = ["?", "", ""]
     if (tokens := row["tokens"]) is not None:
         figures = [str(len(row["tools"])), f"~{tokens['in_full']:,}", f"~{tokens['by_name']:,}"]
-    return [row["name"], row["origin"], row["state"], *figures, row["starts"], row["error"]]
+    return [row["name"], row["origin"], row["state"], *figures, row["error"] or row["starts"]]
