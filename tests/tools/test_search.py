@@ -212,6 +212,13 @@ async def test_a_result_fits_into_what_is_stored(root: Path, grep: Grep) -> None
     assert "of 190 matches in 1 file; narrow" in text
 
 
+async def test_a_line_of_megabytes_ends_the_search_and_stops_nothing_else(grep: Grep, root: Path) -> None:
+    plant(root, {"one.json": "[1]," * 750_000})
+    output = await use(grep, pattern="1")
+    assert output.summary == "ended early"
+    assert "[the search was ended early: it found too much" in output.content
+
+
 async def test_a_flood_is_ended(root: Path, grep: Grep, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_READ_CHARACTERS", 100_000)
     plant(root, {f"f{n}": "hit and some more text on the line\n" * 20_000 for n in range(3)})

@@ -9,7 +9,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -289,7 +289,7 @@ def _parsed(output: str, complete: bool) -> list[list[_Line]]:
     if complete and not output.endswith("\n"):
         output += "\n"
     groups: list[list[_Line]] = []
-    for row in _ROW.finditer(output):
+    for row in _rows(output[: output.rfind("\n") + 1]):
         line = _Line(
             row["path"].removeprefix("./"),
             int(row["number"]),
@@ -300,6 +300,18 @@ def _parsed(output: str, complete: bool) -> list[list[_Line]]:
             groups.append([])
         groups[-1].append(line)
     return sorted(groups, key=lambda group: (group[0].path, group[0].number))
+
+
+def _rows(output: str) -> Iterator[re.Match[str]]:
+    """The rows of whole lines, each looked for where the one before ended, not anywhere in megabytes without one."""
+    at = 0
+    while output.find("\0", at) >= 0:
+        row = _ROW.match(output, at)
+        if row is not None:
+            yield row
+        at = row.end() if row is not None else output.find("\n", at) + 1
+        if not at:
+            return
 
 
 def _report(output: str, prefix: str, pattern: str, complete: bool) -> Output:
@@ -338,7 +350,9 @@ def _report(output: str, prefix: str, pattern: str, complete: bool) -> Output:
     if not total and complete:
         rows.append(f"no line matches {pattern!r}")
     summary = f"{total}{'' if complete else '+'} in {files} file{'' if files == 1 else 's'}"
-    return Output("\n".join(rows), summary if total else "no match", meta=_meta("grep"))
+    if not total:
+        summary = "no match" if complete else "ended early"
+    return Output("\n".join(rows), summary, meta=_meta("grep"))
 
 
 def _need(root: Path, path: Path, title: str, readable: Sequence[Path] = ()) -> Need:
