@@ -177,6 +177,20 @@ async def test_a_compaction_is_named_as_what_took_messages_out(tmp_path: Path) -
     assert "summary" in [change.item.kind for change in differs.changes if change.what == "added"]
 
 
+async def test_a_new_summary_is_not_said_to_come_from_the_cache(tmp_path: Path) -> None:
+    async with running(tmp_path) as (server, run):
+        server.caching()
+        await talked(run, server)
+        server.script(Reply.text(SUMMARY))
+        assert isinstance(await compacted(run), CompactionCompleted)
+        await _talk(run, server, "after it")
+        found = run.session.requests
+        last = await found.follow() - 1
+        built = await found.build(last)
+    assert found[last].cache_read, "tools and system prompt are what they were"
+    assert {item.section for item in built.items if item.cached} == {"tools", "system"}
+
+
 async def test_a_request_whose_file_is_no_longer_kept_says_so(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server) as run:
         await _talk(run, server, "one", "two")

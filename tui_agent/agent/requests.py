@@ -242,13 +242,15 @@ def _served(built: Built, log: Shown, read: int) -> tuple[int, Breakpoint | None
     """How many items an endpoint that read so many tokens from its cache has read there, and the place of the last.
 
     As a rule that is where a request before it ended, which had as many tokens. Else it is the end of the item that
-    comes nearest by the weights of the items, which are shares and estimates.
+    comes nearest by the weights of the items, which are shares and estimates; but not behind a summary in the first
+    request after it, for nobody has sent it before.
     """
     through, upto = _ended(log, read), 0
+    has_sent = any(usage.get("through") for usage in log.usages())
     nearest, running = read, 0
     for at, item in enumerate(built.items):
         running += item.tokens.count
-        if item.section == "frame":
+        if item.section == "frame" or (through < 0 and item.kind == "summary" and not has_sent):
             break
         if through < 0:
             if abs(running - read) > nearest:
