@@ -69,7 +69,7 @@ def _row(servers: Servers, server: Server, model: str) -> dict[str, Any]:
 def _shown(rows: list[dict[str, Any]]) -> str:
     columns: list[Column | str] = ["SERVER", "FROM", "STATE"]
     columns += [Column(title, "right") for title in ("TOOLS", "TOKENS", "BY NAME")]
-    columns += [Column("STARTS, OR WHAT IS WRONG", shrink=True)]
+    columns += [Column("ABOUT", shrink=True)]
     return table(columns, [_cells(row) for row in rows])
 
 
