@@ -560,6 +560,31 @@ async def test_it_is_told_once_per_change_in_a_persons_turns(tmp_path: Path) -> 
         assert "no goal any more" in str(server.requests[-1]["messages"])
 
 
+async def test_its_turns_do_not_tell_it_again_until_it_changes_or_is_lost(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+        server.always(steady)
+
+        async def told(*command: str) -> list[int]:
+            """How often each request of the turns that follow holds the goal's words."""
+            before = len(server.requests)
+            await run.session.perform("goal", *command)
+            await run.session.until_idle()
+            return [str(body["messages"]).count("write the parts") for body in server.requests[before:]]
+
+        assert set(await told("turns=3", "write the parts")) == {1}
+        await run.session.perform("goal", "budget", "turns=5")
+        assert set(await told("resume")) == {1}, "it is known as it stood"
+        full = [m for m in run.context.history if "write the parts" in m.text and m.origin == "injection"]
+        await run.session.perform("drop", full[-1].id)
+        await run.session.perform("goal", "budget", "turns=7")
+        assert set(await told("resume")) == {1}, "it was lost, and is told again, once"
+        await run.session.perform("goal", "milestone", "one more")
+        await run.session.perform("goal", "budget", "turns=8")
+        assert set(await told("resume")) == {2}, "it is another one now"
+        assert goal_of(run).spent.turns == 8
+        await check(run.context)
+
+
 async def test_the_title_is_the_goal_and_every_record_of_a_turn_has_an_origin(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
         server.always(steady)

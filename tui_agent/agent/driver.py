@@ -7,6 +7,7 @@ of the history: what the log calls active is worked on only if a person said so 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -145,11 +146,12 @@ class Driver:
             ContextError: it could not be written.
         """
         state = replace(state, spent=replace(state.spent, turns=state.spent.turns + 1))
-        text = briefing.opening(state)
+        known = await asyncio.to_thread(briefing.known, self._context, state)
+        text = briefing.opening(state, known=known)
         await self._context.append_message(
             {"role": "user", "content": [text_block(text)]},
             origin="injection",
-            sources=[briefing.origin(state, text)],
+            sources=[briefing.origin(state, text, known=known)],
             meta={"turn": state.spent.turns},
         )
         kept = self._goal.now

@@ -22,8 +22,9 @@ CRITICAL = 100
 TRIVIAL = 0
 """What has this priority expires."""
 
-GUIDING = frozenset({"goal", "plan", "mode"})
-"""Sources of injections that tell the model what it is after, and whether it may begin."""
+GUIDING = {"goal": "goal", "goal-turn": "goal", "plan": "plan", "mode": "mode"}
+"""Sources of injections that tell the model what it is after, and whether it may begin; each with the key of the state
+that it tells of."""
 _CONFIRMATION_CHARACTERS = 500
 """A longer result of a write says more than that it succeeded."""
 
@@ -73,7 +74,7 @@ class Priorities:
             return self._of_results(body, results)
         if origin is None:
             return table.words
-        guides = origin == "injection" and not GUIDING.isdisjoint(sources_of(body))
+        guides = origin == "injection" and not GUIDING.keys().isdisjoint(sources_of(body))
         return table.goal if guides else table.normal
 
     def _of_results(self, body: Mapping[str, Any], results: list[Block]) -> int:

@@ -167,7 +167,7 @@ def _choose(
 def _guides(context: Context, messages: Sequence[Message]) -> Iterator[int]:
     """The places of what was told last of the goal, the plan and the mode, where there is one."""
     state = context.state
-    wanted = {source for source in GUIDING if state.get(source)}
+    wanted = {source for source, key in GUIDING.items() if state.get(key)}
     for at in range(len(messages) - 1, -1, -1):
         if not wanted:
             return

@@ -37,10 +37,12 @@ def begun(messages: Sequence[Mapping[str, Any]]) -> int | None:
     return None
 
 
-def task(message: Mapping[str, Any]) -> Task:
-    """What is to be done in the turn that the message begins."""
-    text = next(t for b in reversed(talk.blocks(message)) if _TURN.match(t := str(b.get("text", ""))))
-    found = _DATA.search(text)
+def task(messages: Sequence[Mapping[str, Any]]) -> Task:
+    """What is to be done in the turn that the last of the messages begins."""
+    told = (
+        str(block.get("text", "")) for message in reversed(messages) for block in reversed(_texts(message))
+    )
+    found = next((data for text in told if (data := _DATA.search(text)) is not None), None)
     words, _, listed = (found[2] if found else "").partition(_MILESTONES)
     jobs = phrases.tasks(words, ()) or [work.List("*"), work.Search("TODO"), work.Say(_HONEST)]
     milestones = _MILESTONE.findall(listed)
@@ -51,6 +53,13 @@ def task(message: Mapping[str, Any]) -> Task:
         return _Finish(len(milestones))
     job = jobs[number - 1] if number <= len(jobs) else work.Say(_HONEST)
     return _Step(job, number, last=sum(sign == " " for sign, _ in milestones) == 1)
+
+
+def _texts(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The texts of a message that is not the model's own."""
+    return (
+        [b for b in talk.blocks(message) if b.get("type") == "text"] if message.get("role") == "user" else []
+    )
 
 
 _HONEST = "I am a demo model, no AI: this is as far as I can work on it."

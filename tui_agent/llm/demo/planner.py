@@ -48,7 +48,7 @@ def plan(
     if recap.wanted(messages):
         return Answer(text=recap.recap(messages))
     if (start := goals.begun(messages)) is not None:
-        return _drive([goals.task(messages[start])], _done(messages[start + 1 :]), tools)
+        return _drive([goals.task(messages[: start + 1])], _done(messages[start + 1 :]), tools)
     turn = _turn(messages)
     if recall.wanted(turn.words):
         return Answer(text=recall.answer(system, messages))
