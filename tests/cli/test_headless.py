@@ -210,6 +210,18 @@ def _uncached(value: object) -> object:
     return [_uncached(item) for item in value] if isinstance(value, list) else value
 
 
+def test_of_words_that_do_not_fit_it_is_said_once_with_what_helps_in_a_shell(
+    server: Served, run: Inside, shop: Path, home: Path
+) -> None:
+    settings = home / "config" / "settings.toml"
+    settings.write_text(settings.read_text().replace("200_000", "8_000"))
+    failed = run("-p", "long words " * 4_000)
+    assert (failed.code, failed.err.count("not compacted: ")) == (1, 1)
+    (number,) = [record.line for record in sound(only_session(shop)).records if record.role == "user"]
+    assert f"(tui-agent context edit {number} TEXT)" in failed.err
+    assert "(/" not in failed.err
+
+
 def test_a_refused_request_names_its_record_and_each_way_out_works_in_a_shell(
     server: Served, run: Inside, shop: Path
 ) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
-from tui_agent.cli.ways import with_ways
+from tui_agent.cli.ways import in_shell, with_ways
 from tui_agent.commands import CommandError
 from tui_agent.events import (
     Answer,
@@ -243,6 +243,8 @@ class _Text(_Reporter):
         self._block = 0
         self._told = False
         self._failed = False
+        self._in_the_way = ""
+        """Why it was not compacted, told last: a turn meets the same more than once."""
 
     def hear(self, event: Event) -> None:
         match event:
@@ -270,10 +272,10 @@ class _Text(_Reporter):
                 complain(_proposed(event))
             case CompactionCompleted(before=before, after=after, backup=backup):
                 complain(f"compacted from about {before:,} to {after:,} tokens; what was before is {backup}")
-            case CompactionFailed(reason=reason):
-                complain(f"not compacted: {reason}")
-            case CompactionSkipped(detail=detail):
-                complain(f"not compacted: {detail}")
+            case CompactionFailed(reason=why) | CompactionSkipped(detail=why):
+                if why != self._in_the_way:
+                    complain(f"not compacted: {in_shell(why)}")
+                self._in_the_way = why
             case RetryWaiting(attempt=attempt, attempts=attempts, seconds=seconds, reason=reason):
                 complain(f"{reason}; asking again in {seconds:.0f} s ({attempt} of {attempts})")
             case RequestFailed() | LogFailed():
