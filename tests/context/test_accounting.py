@@ -189,6 +189,27 @@ async def test_records_between_two_usages_share_the_exact_difference(path: Path)
     await check(context)
 
 
+async def test_an_elision_takes_off_what_the_endpoint_counted_of_the_record(path: Path) -> None:
+    context = Context(path, model=MODEL)
+    await context.append_message(text("hello"))
+    await step(context, 1000)
+    long = result("t", "output of a tool " * 60)
+    [record] = await context.append_message(long)
+    counted = estimate(long) * 6 // 5
+    await step(context, 1000 + counted + 40)
+    figure = context.tokens(record.id)
+    assert (figure.count, figure.mark) == (counted, "reconciled")
+    total = context.weigh().total
+    elide = await context.elide(
+        [{"record": record.id, "block": 0, "as": "[short]"}], by="user", reason="shorten"
+    )
+    assert context.weigh().total == total - counted + context.tokens(record.id).count
+    await check(context)
+    await context.restore_elided(elide)
+    assert context.weigh().total == total
+    await check(context)
+
+
 @pytest.mark.parametrize("difference", [0, -50, 5, 100_000])
 async def test_a_difference_that_cannot_be_right_is_shared_out_to_nobody(path: Path, difference: int) -> None:
     context = Context(path, model=MODEL)

@@ -112,21 +112,24 @@ class Accounting:
             return self.tools
         if not log.blocks[index]:
             return Tokens(0, "exact")
-        now = log.elisions.on(index)
+        return self._tokens(index, log.elisions.on(index))
+
+    def _tokens(self, index: int, elisions: tuple[Elision, ...]) -> Tokens:
+        """What a message weighs with these elisions: what the endpoint counted of it like that, else the estimate."""
         pair = self._pair_of(index)
-        if pair is not None and now == log.elisions.at(self._log.usages.boundary[pair], index):
+        if pair is not None and elisions == self._log.elisions.at(self._log.usages.boundary[pair], index):
             share = self._shares_of(pair)
             produced = self._output(pair, index)
             if produced is not None:
                 return Tokens(produced, "exact")
             if share is not None and index in share:
                 return Tokens(share[index], "reconciled")
-        return Tokens(self._estimate(index, now), "estimated")
+        return Tokens(self._estimate(index, elisions), "estimated")
 
     def estimate(self, index: int, elisions: tuple[Elision, ...]) -> int:
-        """The estimate of what a message weighs with these elisions; 0 for a line that is none."""
+        """What a message weighs with these elisions, as near as it is known; 0 for a line that is none."""
         self._follow()
-        return self._estimate(index, elisions) if self._log.blocks[index] else 0
+        return self._tokens(index, elisions).count if self._log.blocks[index] else 0
 
     @property
     def system(self) -> Tokens:
@@ -203,7 +206,7 @@ class Accounting:
             if index <= bound or index in produced:
                 now, then = log.elisions.on(index), log.elisions.at(bound, index)
                 if now != then:
-                    yield self._estimate(index, now) - self._estimate(index, then)
+                    yield self._tokens(index, now).count - self._tokens(index, then).count
         put_in_front = any(head.op == "prompt" and head.index > bound for head in log.heads)
         yield from self._changed(log.prompts, "content", bound, fresh=put_in_front)
         yield from self._changed(log.tools, "tools", bound)
