@@ -300,9 +300,9 @@ async def _selection(made: Stage) -> None:
 # --- writing
 
 
-@_scene("completion", "/rename TITLE", "/restore BACKUP")
+@_scene("completion", "/restore BACKUP", "/resume")
 async def _completion(made: Stage) -> None:
-    await made.type("/re")
+    await made.type("/res")
 
 
 def _sent_before(session: FakeSession) -> None:
