@@ -189,7 +189,17 @@ _TYPING = (
     *("draft", "several lines", "completion", "history search", "find bar", "filter of records"),
     *("search in memory", "memory editor"),
 )
-_LINES = ("card", "review", "plan", "reason", "reply line", "edit line", "rule line", "jump card", "text of a proposal")
+_LINES = (
+    "card",
+    "review",
+    "plan",
+    "reason",
+    "reply line",
+    "edit line",
+    "rule line",
+    "jump card",
+    "text of a proposal",
+)
 
 
 @pytest.mark.usefixtures("quick")

@@ -43,9 +43,7 @@ class Source:
             got += len(data)
         return b"".join(parts)
 
-    def batches(
-        self, size: int = _BATCH, *, start: int = 0
-    ) -> Iterator[tuple[int, list[bytes], bool, bool]]:
+    def batches(self, size: int = _BATCH, *, start: int = 0) -> Iterator[tuple[int, list[bytes], bool, bool]]:
         """The lines of the file, from an offset on, in batches: offset of the first, the lines, whether all are ASCII,
         whether the last one has its newline."""
         offset = position = start

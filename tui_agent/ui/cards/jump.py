@@ -122,7 +122,9 @@ class Jump(Vertical):
 
     def _cells(self, index: int) -> Sequence[Cell]:
         point = self._points[index]
-        said = Content(literal.one_line(words.said_at(point.words), 400) if point.turn else "a step of the turn")
+        said = Content(
+            literal.one_line(words.said_at(point.words), 400) if point.turn else "a step of the turn"
+        )
         alike = self._alike[point.words] if point.turn else ()
         if len(alike) > 1:
             which = f"{len(alike) - alike.index(point.id)} of {len(alike)} "

@@ -15,7 +15,10 @@ def meaning(rule: str, tool: str) -> str | None:
         return None
     if tool.startswith("mcp__") and match[2] is None:
         server = "__".join(tool.split("__")[:2])
-        every = {tool: f"every call of {tool}", server: f"every call of every tool of the server {server[5:]}"}
+        every = {
+            tool: f"every call of {tool}",
+            server: f"every call of every tool of the server {server[5:]}",
+        }
         return f"{every[match[1]]}, whatever its arguments" if match[1] in every else None
     if match[1] != tool:
         return None

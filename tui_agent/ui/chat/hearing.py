@@ -125,7 +125,8 @@ class Hearing:
     async def count(self) -> None:
         """Tell the status line what the session came to."""
         if (session := self._screen.session) is not None:
-            with contextlib.suppress(OSError, CommandError):  # what is wrong with the log is told by who writes it
+            # What is wrong with the log is told by who writes it.
+            with contextlib.suppress(OSError, CommandError):
                 self._screen.status.tell(cost=await session.spending.line())
 
     def _compacts(self, event: said.CompactionStarted | said.CompactionStage | said.CompactionHeld) -> None:
