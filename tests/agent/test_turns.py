@@ -200,7 +200,9 @@ async def test_a_refusal_is_said_and_not_sent_again(
 async def test_an_overflow_names_its_numbers_and_the_ways_out(
     tmp_path: Path, server: ScriptedServer, wording: str
 ) -> None:
-    server.script(Reply.text("one"), Reply.overflow(wording))  # type: ignore[arg-type]
+    overflow = Reply.overflow(wording)  # type: ignore[arg-type]
+    # Where the endpoint tells no numbers it may help to leave out the first words: that is tried once.
+    server.script(Reply.text("one"), *[overflow] * (2 if wording in ("ollama", "bedrock") else 1))
     async with engine(tmp_path, server) as run:
         await run.say("first")
         ended = await run.say("second")
