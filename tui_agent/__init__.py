@@ -1,3 +1,3 @@
 """tui-agent: a terminal coding agent whose context you can see, trust and rewind."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
