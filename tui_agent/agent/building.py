@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.agent.ways import ways_out
 from tui_agent.llm.models import thinking
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Estimator
@@ -49,6 +48,8 @@ def assemble(
     if new and (more := lacking(context, layers, tools)):
         total = Total(total.count + more, total.exact, total.pending + more, "estimated")
     if total.count > limits.most:
+        from tui_agent.agent.ways import ways_out  # not needed while requests fit
+
         raise DoesNotFit(total, limits.window, ways_out(context, total.count, limits.most))
     return Assembler(limits, Estimator(limits.model, factor=context.factor)).build(
         system=[text_block(piece) for piece in pieces(layers)] if new else context.system_blocks,

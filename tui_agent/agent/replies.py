@@ -10,9 +10,7 @@ from msgspec.structs import replace
 
 from tui_agent.agent.answers import Answers, Stored
 from tui_agent.agent.building import assemble, limits_of, total_of
-from tui_agent.agent.failing import failure
 from tui_agent.agent.past import recall_all
-from tui_agent.agent.ways import ways_out
 from tui_agent.events import (
     Emit,
     Notice,
@@ -176,6 +174,8 @@ class Replies:
             raise Overflowed(str(error), ways=ways, tokens=error.tokens, window=error.window) from error
         except ProviderError as error:
             await self._answers.broke_off(error)
+            from tui_agent.agent.failing import failure  # not needed to open a session
+
             failed = failure(error, request, self._context)
             self._emit(failed)
             raise ReplyFailed(failed.message) from error
@@ -189,6 +189,8 @@ class Replies:
         total, most = total_of(self._context).count, self.limits.most
         if window is not None:
             most = min(most, max(0, window - MIN_OUTPUT_TOKENS))
+        from tui_agent.agent.ways import ways_out  # not needed while requests fit
+
         return ways_out(self._context, total, min(total * most // tokens, total - 1), counted=tokens)
 
     def give_up(self, overflow: Overflowed) -> ReplyFailed:

@@ -21,7 +21,6 @@ from tui_agent.context.sent import LOG, Sent, SentRequests
 from tui_agent.llm.provider import ProviderError
 from tui_agent.prompt.assembler import DoesNotFit
 from tui_agent.prompt.cache import breakpoints
-from tui_agent.prompt.difference import Difference, difference
 
 if TYPE_CHECKING:
     from tui_agent.agent.parts import Parts
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tui_agent.context.reading import Shown
     from tui_agent.llm.provider import Provider
     from tui_agent.messages.request import Breakpoint, Request
+    from tui_agent.prompt.difference import Difference
     from tui_agent.prompt.manifest import Item, Manifest
 
 Upcoming = Callable[[], Awaitable[tuple["Request", "Manifest"]]]
@@ -201,6 +201,8 @@ class Requests:
     def between(self, before: Built, after: Built) -> Difference:
         """The same for two that are built. It takes long: for threads."""
         rewrites = ", ".join(self._rewrites(before.sent, after.sent))
+        from tui_agent.prompt.difference import difference  # not needed to open a session
+
         return difference(before, after, lambda item: _why(item, after.log, rewrites))
 
     def _rewrites(self, before: Sent | None, after: Sent | None) -> list[str]:

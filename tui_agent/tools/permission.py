@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from tui_agent.tools import readonly
 from tui_agent.tools.commandline import NotPlain, split
 from tui_agent.workspace import guard
 
@@ -157,6 +156,8 @@ def barred(tool: Tool, need: Need) -> str:
     if need.kind in ("none", "read"):
         return ""
     if need.kind == "run" and tool.name == _SHELL and need.command:
+        from tui_agent.tools import readonly  # not needed outside of plan mode
+
         why = readonly.refusal(need.command, need.place)
         return f"this command may do more than look: {why}" if why else ""
     return f"{tool.name} may change something"
