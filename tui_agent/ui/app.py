@@ -164,6 +164,7 @@ class TuiAgent(Switching):
         self._settled = True
         self._listening.set()
         self._tell_terminal()
+        await asyncio.to_thread(_give_back)
 
     async def _open_with_engine(self, wanted: Wanted, listen: Callable[[Event], None]) -> Session:
         opening = await asyncio.to_thread(_import, "tui_agent.opening")
@@ -430,6 +431,13 @@ def _collect_again() -> None:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+
+
+def _give_back() -> None:
+    """Give the system the memory that only the opening took."""
+    from tui_agent.llm.heap import trim
+
+    trim()
 
 
 def run_inspector(path: Path) -> int:
