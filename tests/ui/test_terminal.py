@@ -84,13 +84,14 @@ def test_copied_is_only_what_a_program_took(bare: Path, monkeypatch: pytest.Monk
 class Program:
     """The real program on a terminal of its own."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, *arguments: str) -> None:
         self.seen = b""
+        arguments = arguments or ("-m", "tui_agent", ".", "--demo")
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(workspace)
             os.environ["TERM"] = "xterm-256color"
-            os.execv(sys.executable, [sys.executable, "-m", "tui_agent", ".", "--demo"])
+            os.execv(sys.executable, [sys.executable, *arguments])
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def until(self, words: bytes) -> None:
@@ -185,6 +186,51 @@ def test_the_mouse_is_left_to_the_terminal_until_it_is_taken_back_also_over_a_su
     assert b"\x1b[?1003h" not in program.seen
     program.write(b"\x18s")
     program.until(b"\x1b[?1003h")
+
+
+_WRITES = """
+import os, signal, threading
+from textual.app import App
+from tui_agent.ui.terminal import Terminal
+
+class Busy(App):
+    def on_mount(self):
+        self.call_later(self.fill)
+
+    def fill(self):
+        stop = threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGTSTP))
+        stop.start()
+        while not stop.finished.is_set():
+            self._driver.write("busy")
+        for _ in range(20_000):
+            self._driver.write("")
+
+Busy(driver_class=Terminal).run()
+"""
+
+
+def test_a_program_that_is_stopped_while_it_writes_gives_the_terminal_back_first(tmp_path: Path) -> None:
+    for _ in range(3):
+        program = Program(tmp_path, "-c", _WRITES)
+        try:
+            program.until(b"busy")
+            assert os.WIFSTOPPED(_stopped(program))
+            program.read(0.1)
+            assert b"\x1b[?1049l" in program.seen
+        finally:
+            os.kill(program.pid, signal.SIGKILL)
+            os.waitpid(program.pid, 0)
+
+
+def _stopped(program: Program) -> int:
+    """Read what it writes until it has stopped; its wait status."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        pid, status = os.waitpid(program.pid, os.WUNTRACED | os.WNOHANG)
+        if pid:
+            return status
+        program.read(0.02)
+    raise AssertionError("it did not stop")
 
 
 def test_moving_the_mouse_over_the_chat_writes_nothing_also_while_something_is_selected(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import selectors
+import signal
 import sys
 from codecs import getincrementaldecoder
 from collections.abc import MutableMapping
@@ -89,6 +90,13 @@ class Terminal(LinuxDriver):
         self._away = self._lost = False
         self._output = sys.__stderr__.fileno() if sys.__stderr__ is not None else 2
         self._title = ""
+        for number, handler in (
+            (signal.SIGTSTP, self._sigtstp_application),
+            (signal.SIGCONT, self._sigcont_application),
+        ):
+            # not between any two steps of the program: it might be writing, and what is left for the terminal before
+            # it stops would wait for itself
+            self._loop.add_signal_handler(number, handler)
 
     # --- writing
 
