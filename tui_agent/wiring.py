@@ -32,7 +32,7 @@ from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context, ContextError, LogBusy
 from tui_agent.events import Emit, Event, Notice, SessionOpened, StateChanged
 from tui_agent.llm.provider import ProviderError
-from tui_agent.memory import lives
+from tui_agent.memory import lives, markers
 from tui_agent.memory.filed import Files
 from tui_agent.memory.store import MemoryStore
 from tui_agent.opening import Log, read
@@ -246,7 +246,7 @@ async def open_session(
 
 def catalog() -> Catalog:
     """The sessions of the user, and what belongs to them elsewhere."""
-    return Catalog(follow=lives.follow)
+    return Catalog(follow=lives.follow, clean=markers.clean)
 
 
 async def follow_history(context: Context, emit: Emit) -> None:

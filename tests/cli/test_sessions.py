@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
+
+import pytest
 
 from tests.cli.command import Inside, session
 from tests.support.hostile import TEXTS, acts
@@ -118,6 +121,36 @@ def test_search_shows_where(run: Inside, shop: Path, tmp_path: Path) -> None:
     (hit,) = run("sessions", "--search", "needle", "--json").data
     assert (hit["id"], hit["line"]) == (made.id, 6)
     assert "no session says" in run("sessions", "--search", "nowhere").out
+
+
+def test_search_shows_an_answer_as_it_was_shown_and_the_words_looked_for(
+    run: Inside, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = session(shop, "first")
+    told = "<system-reminder>\nthe pelican is told\n</system-reminder>"
+    marker = '<memory scope="user" key="bird">a heron</memory>'
+    called = {"type": "tool_use", "id": "c", "name": "bash", "input": {"command": "echo '<memory>stork'"}}
+    with (made.path / "context.jsonl").open("a") as file:
+        for record in (
+            {"role": "user", "origin": "injection", "content": [{"type": "text", "text": told}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": f"I keep it. {marker} {'x ' * 40}see [red]\x1b[31m the gannet"},
+                    called,
+                ],
+            },
+        ):
+            file.write(json.dumps(record) + "\n")
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run("sessions", "--search", "pelican").out.splitlines()[1].endswith(": the pelican is told")
+    assert "see [red]␛[31m the gannet" in run("sessions", "--search", "gannet").out
+    assert "<memory>stork" in run("sessions", "--search", "stork").out, "what was called is shown as it is"
+    kept = run("sessions", "--search", "keep").out
+    assert "I keep it." in kept
+    assert "<memory" not in kept
+    for hidden in ("heron", "bird"):
+        assert "no session says" in run("sessions", "--search", hidden).out
 
 
 def test_nothing_is_cleared_away_without_a_yes(run: Inside, shop: Path) -> None:

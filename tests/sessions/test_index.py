@@ -61,7 +61,7 @@ def test_only_what_was_appended_is_read(root: Path, monkeypatch: pytest.MonkeyPa
     index.update([path])
     read: list[bytes] = []
     texts = module.texts
-    monkeypatch.setattr(module, "texts", lambda line: read.append(line) or texts(line))
+    monkeypatch.setattr(module, "texts", lambda line, clean: read.append(line) or texts(line, clean))
     index.update([path])
     assert read == []
     append(path, "one more")
@@ -223,3 +223,17 @@ def test_processes_that_read_the_same_logs_at_once_store_each_message_once(root:
     assert sorted(hit.messages for hit in index.search("needle")) == [100] * 5
     with sqlite3.connect(index.file) as database:
         assert database.execute("SELECT count(*) FROM messages").fetchone() == (500,)
+
+
+def test_an_index_with_words_that_nobody_is_shown_is_read_anew(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = log(root, "1")
+    said = {"role": "assistant", "content": [{"type": "text", "text": "shown HIDDEN"}]}
+    path.write_text(json.dumps(said) + "\n")
+    with monkeypatch.context() as before:
+        before.setattr(module, "_SCHEMA", module._SCHEMA[:1])
+        SearchIndex(root).update([path])
+    index = SearchIndex(root, clean=lambda text: text.replace("HIDDEN", ""))
+    index.update([path])
+    assert (where(index, "hidden"), where(index, "shown")) == ([], [("1", 1)])

@@ -11,17 +11,21 @@ from tui_agent.cli.report import (
     Column,
     complain,
     confirm,
+    fit,
     home_short,
     say,
     say_json,
     size,
     table,
+    terminal_width,
     tokens,
     when,
 )
+from tui_agent.literal import one_line
 from tui_agent.memory.lives import follow
+from tui_agent.memory.markers import clean
 from tui_agent.sessions import garbage
-from tui_agent.sessions.catalog import Catalog, Entry
+from tui_agent.sessions.catalog import Catalog, Entry, Hit
 from tui_agent.sessions.folder import SessionError
 
 if TYPE_CHECKING:
@@ -41,7 +45,7 @@ def run(options: argparse.Namespace, workspace: Path) -> int:
         Usage: a session is missing or too many are named.
     """
     try:
-        return _run(options, workspace, Catalog(follow=follow))
+        return _run(options, workspace, Catalog(follow=follow, clean=clean))
     except SessionError as error:
         raise Failed(str(error)) from error
 
@@ -157,13 +161,17 @@ def _search(catalog: Catalog, text: str, where: Path | None, *, archived: bool |
     elif not hits:
         say(f"no session says {text!r}" + ("" if where is None else "; --all searches every workspace"))
     else:
-        rows = [
-            (hit.entry.id[:_SHOWN], when(hit.entry.at), hit.entry.title, hit.line or "title", hit.excerpt)
-            for hit in hits
-        ]
-        title, excerpt = Column("TITLE", shrink=True), Column("FOUND", shrink=True)
-        say(table(["ID", "USED", title, Column("LINE", "right"), excerpt], rows))
+        for hit in hits:
+            _say_hit(hit)
     return 0
+
+
+def _say_hit(hit: Hit) -> None:
+    """A session on a line, and below it what was found: there the words looked for have room."""
+    room, name = terminal_width(), hit.entry.id[:_SHOWN]
+    say(fit(f"{name}  {when(hit.entry.at)}  {one_line(hit.entry.title)}", room))
+    if hit.line:
+        say(fit(f"{'':{len(name)}}  line {hit.line}: {one_line(hit.excerpt)}", room))
 
 
 def _undo(action: str, entry: Entry) -> str:

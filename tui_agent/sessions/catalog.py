@@ -27,6 +27,7 @@ from tui_agent.sessions.contents import first_hit
 from tui_agent.sessions.folder import CONTEXT, DRAFT, LOCK, META, RUNNING, SessionError, SessionFolder, bucket
 
 if TYPE_CHECKING:
+    from tui_agent.sessions.contents import Clean
     from tui_agent.sessions.index import SearchIndex
 
 _LEAST_PREFIX = 4
@@ -94,11 +95,15 @@ class Catalog:
     """The sessions under one folder, by default the user's. Deleted ones wait in a trash folder beside it.
 
     `follow` is told the id of each session that is `gone` (archived or deleted) or back, and returns what went wrong
-    with what belongs to it elsewhere; `trouble` has its last words.
+    with what belongs to it elsewhere; `trouble` has its last words. `clean` takes out of the text of answers what is
+    not for a person's eyes: it is neither found nor shown.
     """
 
-    def __init__(self, root: Path | None = None, *, follow: Callable[..., str] | None = None) -> None:
+    def __init__(
+        self, root: Path | None = None, *, follow: Callable[..., str] | None = None, clean: Clean = str
+    ) -> None:
         self._follow = follow
+        self._clean = clean
         self.trouble = ""
         self.root = root if root is not None else paths.sessions_dir()
         self.trash = self.root.parent / paths.trash_dir().name
@@ -206,7 +211,7 @@ class Catalog:
         """The index of what was said in these sessions."""
         from tui_agent.sessions.index import SearchIndex  # SQLite is needed for searching only
 
-        return SearchIndex(self.root)
+        return SearchIndex(self.root, clean=self._clean)
 
     def search(
         self,
@@ -276,10 +281,10 @@ class Catalog:
                 mine = [hit for hit in found if hit.log in logs]
                 for number, hit in enumerate(mine):
                     shown = excerpts is None or number < excerpts
-                    yield Hit(logs[hit.log], hit.line, hit.excerpt(text) if shown else "")
+                    yield Hit(logs[hit.log], hit.line, hit.excerpt(text, self._clean) if shown else "")
                 return
         for log, entry in logs.items() if fresh else ():
-            if go_on() and (seen := first_hit(log, text)) is not None:
+            if go_on() and (seen := first_hit(log, text, self._clean)) is not None:
                 yield Hit(entry, *seen)
 
     def census(self, entry: Entry) -> Census:

@@ -1,4 +1,4 @@
-"""Find words in the messages of a log, without opening it as a context."""
+"""Find words in the messages of a log as a person is shown them, without opening it as a context."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ _PLAIN = re.compile(r"[ !#-.0-\[\]-~]+")
 _WORDS = ("text", "content", "thinking", "think", "input", "arguments", "function", "tool_calls")
 """The keys under which words lie in a message; under `input` everything is words."""
 
+Clean = Callable[[str], str]
+"""Takes out of the text of answers what is not for a person's eyes."""
 
-def first_hit(path: Path, text: str) -> tuple[int, str] | None:
+_TOLD = ("injection", "summary")
+"""Origins of what the program says by itself, between tags."""
+_TAG_LINE = re.compile(r"^</?[a-z][\w-]*>\n?", re.MULTILINE)
+
+
+def first_hit(path: Path, text: str, clean_answer: Clean = str) -> tuple[int, str] | None:
     """The first line (from 1) of the log whose message contains `text` in any case, with the words around it.
 
     Message texts, thinking, tool arguments and results count; ids, signatures, media and meta records do not. A log
@@ -33,7 +40,7 @@ def first_hit(path: Path, text: str) -> tuple[int, str] | None:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                if may_hold(line) and (found := _in_message(line, wanted)) is not None:
+                if may_hold(line) and (found := _in_message(line, wanted, clean_answer)) is not None:
                     return number, found
     except OSError:
         return None
@@ -59,8 +66,9 @@ def _sieve(text: str) -> Callable[[bytes], bool]:
     return lambda line: pattern.search(line) is not None
 
 
-def texts(line: bytes) -> list[str]:
-    """The words of a message: text, thinking, arguments, results; none if the line is no message."""
+def texts(line: bytes, clean_answer: Clean = str) -> list[str]:
+    """The words of a message as a person is shown them: text, thinking, arguments, results; none if the line is no
+    message."""
     try:
         record: Any = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):
@@ -70,11 +78,29 @@ def texts(line: bytes) -> list[str]:
             return []
     if not isinstance(record, dict) or str(record.get("role", "_")).startswith("_"):
         return []
-    return list(_texts({key: record.get(key) for key in ("content", "tool_calls")}))
+    content = record.get("content")
+    if record["role"] == "assistant":
+        content = _answer(content, clean_answer)
+    said = _texts({"content": content, "tool_calls": record.get("tool_calls")})
+    return [_TAG_LINE.sub("", text) for text in said] if record.get("origin") in _TOLD else list(said)
 
 
-def _in_message(line: bytes, wanted: str) -> str | None:
-    for text in texts(line):
+def _answer(content: Any, clean_answer: Clean) -> Any:
+    """The content of an answer with its text cleaned, not what it thought and called."""
+    if isinstance(content, str):
+        return clean_answer(content)
+    if not isinstance(content, list):
+        return content
+    return [
+        clean_answer(block["text"])
+        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        else block
+        for block in content
+    ]
+
+
+def _in_message(line: bytes, wanted: str, clean_answer: Clean) -> str | None:
+    for text in texts(line, clean_answer):
         at = text.casefold().find(wanted)
         if at >= 0:
             start = max(0, at - _BEFORE)

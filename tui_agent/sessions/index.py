@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tui_agent import fulltext, paths
 from tui_agent.database import DatabaseError, is_broken, open_database, set_aside, transaction
-from tui_agent.sessions.contents import texts
+from tui_agent.sessions.contents import Clean, texts
 
 NAME = "sessions.db"
 
@@ -47,6 +47,8 @@ _SCHEMA = (
         "CREATE TRIGGER log_gone AFTER DELETE ON logs BEGIN INSERT INTO gone VALUES (old.id); END",
         f"CREATE VIRTUAL TABLE words USING fts5(text, {_STORED}tokenize = {fulltext.TOKENIZE})",
     ),
+    # what was read before holds words that nobody is shown
+    ("DELETE FROM logs",),
 )
 
 _SEARCH = """
@@ -73,7 +75,7 @@ class Found:
     length: int
     messages: int
 
-    def excerpt(self, typed: str) -> str:
+    def excerpt(self, typed: str, clean: Clean = str) -> str:
         """The words around what was looked for; empty if the log is not any more what it was."""
         try:
             with self.log.open("rb") as file:
@@ -81,7 +83,7 @@ class Found:
                 line = file.read(min(self.length, _LARGEST_LINE))
         except OSError:
             return ""
-        return best_excerpt(texts(line), typed)
+        return best_excerpt(texts(line, clean), typed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +100,16 @@ class _Log:
 
 
 class SearchIndex:
-    """The index of the logs under `root`. `notice` says what a person should know about its file, or nothing."""
+    """The index of the logs under `root`. `notice` says what a person should know about its file, or nothing.
 
-    def __init__(self, root: Path, file: Path | None = None) -> None:
+    `clean` takes out of the text of answers what is not for a person's eyes: it is not found.
+    """
+
+    def __init__(self, root: Path, file: Path | None = None, *, clean: Clean = str) -> None:
         self.file = file if file is not None else root.parent / NAME
         self.notice = ""
         self._root = root
+        self._clean_answer = clean
 
     def update(self, logs: Iterable[Path], go_on: Callable[[], bool] = lambda: True) -> bool:
         """Read what was appended to these logs; logs that are gone are forgotten.
@@ -155,7 +161,7 @@ class SearchIndex:
                 data = _lines(file.fileno(), known.read)
         except OSError:
             return False
-        rows = list(_messages(data, known))
+        rows = list(_messages(data, known, self._clean_answer))
         with transaction(connection):
             if _known(connection, key) != known:
                 return True  # another process was quicker
@@ -284,11 +290,11 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _messages(data: bytes, known: _Log) -> Iterator[tuple[int, int, int, str]]:
+def _messages(data: bytes, known: _Log, clean: Clean) -> Iterator[tuple[int, int, int, str]]:
     """Line number, offset, length and words of every message in whole lines."""
     offset = known.read
     for number, line in enumerate(data.split(b"\n")[:-1], known.lines + 1):
-        words = [fulltext.prepared(piece) for text in texts(line) for piece in _pieces(text)]
+        words = [fulltext.prepared(piece) for text in texts(line, clean) for piece in _pieces(text)]
         if words:
             yield number, offset, len(line), "\n".join(words)
         offset += len(line) + 1
