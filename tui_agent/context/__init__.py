@@ -53,8 +53,9 @@ What is promised:
 The modules: `context` is the door, `reading` its side that only looks; `writer` and `rewriting` keep disk and memory in
 step, with `log` (append, fsync) and `rotate` (rewrite) beneath; `pieces` and `compacted` say what a rewrite copies.
 `records` reads a line, `encoding` writes one, `source` holds a file open; `projection` folds lines into what they mean,
-with `elisions` and `usages`; `views` shows that lazily, `accounting` weighs it, `sent` finds every request that it
-and its backups tell of. `backups`, `blobs`, `lease`, `kimi`, `peek`: as they say.
+kind by kind (`folding`), in columns (`table`) with `elisions` and `usages`; `views` shows that lazily, `accounting`
+weighs it, `sent` finds every request that it and its backups tell of. `backups`, `blobs`, `lease`, `kimi`, `peek`: as
+they say.
 
 How odd things are read:
 
@@ -85,9 +86,9 @@ from tui_agent.context.errors import (
     NothingToUndo,
     ReadOnlyLog,
 )
-from tui_agent.context.projection import Damage, Head
 from tui_agent.context.records import Record
 from tui_agent.context.rewriting import Cause, Keep
+from tui_agent.context.table import Damage, Head
 from tui_agent.context.views import Checkpoint
 
 __all__ = [

@@ -22,7 +22,7 @@ from tui_agent.context.rotate import backup_number, backup_path, backups_of, res
 from tui_agent.context.source import Source
 
 if TYPE_CHECKING:
-    from tui_agent.context.projection import Head
+    from tui_agent.context.table import Head
 
 
 class Backup(Struct, frozen=True):

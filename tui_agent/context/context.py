@@ -41,7 +41,7 @@ class Context(Reading):
         model: whose token weights the estimates use; "" takes the model of the last request.
         on_append: told of each record that is on disk and in the projection.
         on_rotate: told of each rewrite: the backup that was made, and the operation.
-        assign: the marks of a message that is appended (`projection.MARKS`); those it has already stand.
+        assign: the marks of a message that is appended (`table.MARKS`); those it has already stand.
         read_only: every change raises ReadOnlyLog.
     """
 

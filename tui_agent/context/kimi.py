@@ -80,6 +80,14 @@ def normalise(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(record)]
 
 
+def in_our_form(body: dict[str, Any]) -> dict[str, Any]:
+    """A record of either dialect in our form; a message of Kimi CLI's that cannot be read is without content."""
+    if not is_kimi(body):
+        return body
+    forms = normalise(body)
+    return forms[0] if forms else {**body, "content": []}
+
+
 def _kind(part: Mapping[str, Any]) -> str:
     """The type of a part; empty if it has none that can be read."""
     kind = part.get("type")

@@ -18,7 +18,7 @@ from tui_agent.context.source import Source
 if TYPE_CHECKING:
     from tui_agent.context.accounting import Accounting
     from tui_agent.context.backups import Backup
-    from tui_agent.context.projection import Head
+    from tui_agent.context.table import Head
     from tui_agent.context.writer import Writer
     from tui_agent.messages.blocks import Message
     from tui_agent.messages.tokens import Tokens

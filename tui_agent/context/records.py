@@ -21,7 +21,7 @@ from tui_agent.context.encoding import ulid as ulid  # others take it from here
 from tui_agent.literal import clean
 
 if TYPE_CHECKING:
-    from tui_agent.context.projection import Projection
+    from tui_agent.context.table import Table
 
 KIMI_PARTS = frozenset({"think", "image_url", "audio_url", "video_url", "audio", "video"})
 """Types of content parts that only Kimi CLI's dialect has."""
@@ -212,10 +212,10 @@ class Record:
     record, or is None. `origin` says who wrote a record of role `user` when it was not a person.
     """
 
-    __slots__ = ("_index", "_projection")
+    __slots__ = ("_index", "_table")
 
-    def __init__(self, projection: Projection, index: int) -> None:
-        self._projection = projection
+    def __init__(self, table: Table, index: int) -> None:
+        self._table = table
         self._index = index
 
     def __repr__(self) -> str:
@@ -236,43 +236,43 @@ class Record:
 
     @property
     def line(self) -> int:
-        return self._projection.lines[self._index]
+        return self._table.lines[self._index]
 
     @property
     def offset(self) -> int:
-        return self._projection.starts[self._index]
+        return self._table.starts[self._index]
 
     @property
     def length(self) -> int:
-        return self._projection.lengths[self._index]
+        return self._table.lengths[self._index]
 
     @property
     def role(self) -> str:
         """The role; empty for a damaged line. A result in Kimi CLI's dialect (role `tool`) is of role `user`."""
-        return self._projection.role(self._index)
+        return self._table.role(self._index)
 
     @property
     def id(self) -> str:
         """The id made with it; without one `L<12 hex digits of its line's SHA-256>-<n>`."""
-        return self._projection.id(self._index)
+        return self._table.id(self._index)
 
     @property
     def origin(self) -> str | None:
-        return self._projection.origin(self._index)
+        return self._table.origin(self._index)
 
     @property
     def raw(self) -> bytes:
         """The bytes of the line."""
-        return self._projection.raw(self._index)
+        return self._table.raw(self._index)
 
     @property
     def body(self) -> dict[str, Any]:
         """The record, Kimi CLI's dialect normalised; empty for a damaged line. Not to be changed."""
-        return self._projection.body(self._index)
+        return self._table.body(self._index)
 
     @property
     def damaged(self) -> str | None:
-        return self._projection.damage.get(self._index)
+        return self._table.damage.get(self._index)
 
     @property
     def at(self) -> str | None:

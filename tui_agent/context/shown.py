@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from tui_agent.context import views
 from tui_agent.context.accounting import Accounting
-from tui_agent.context.projection import Damage, Projection
+from tui_agent.context.table import Damage
 from tui_agent.messages.blocks import text_block
 
 if TYPE_CHECKING:
     from tui_agent.context.accounting import Weight
     from tui_agent.context.elisions import Elision
-    from tui_agent.context.projection import Head
+    from tui_agent.context.projection import Projection
     from tui_agent.context.records import Record
+    from tui_agent.context.table import Head
     from tui_agent.messages.blocks import Block, Message
     from tui_agent.messages.tokens import Tokens
 
