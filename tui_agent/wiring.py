@@ -27,6 +27,7 @@ from tui_agent.agent.reminders import Reminders, moment
 from tui_agent.agent.replies import Replies
 from tui_agent.agent.requests import Requests
 from tui_agent.agent.session import Session
+from tui_agent.agent.shelf import ARCHIVED
 from tui_agent.choice import Choice
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context, ContextError, LogBusy
@@ -230,6 +231,8 @@ async def open_session(
         await proposing.reopen()
     if resume == "latest" and not len(context.records):
         bus.emit(Notice("there is no session here to go on with: this is a new one", "info", "session"))
+    if folder.meta.archived and not session.read_only:
+        bus.emit(Notice(ARCHIVED, "info", "session"))
     for text in choose.notices:
         bus.emit(Notice(text, "info", "model"))
     for text in await premises.differences():

@@ -29,6 +29,7 @@ from tui_agent.events import (
 )
 from tui_agent.memory.schema import Memory
 from tui_agent.memory.store import MemoryStore
+from tui_agent.sessions.folder import SessionError
 from tui_agent.settings.schema import Memory as MemorySettings
 from tui_agent.wiring import catalog
 
@@ -465,6 +466,50 @@ async def test_what_a_session_noted_ends_when_it_is_archived_and_returns_with_it
     assert stored() == []
     catalog().undelete(session)
     assert [m.body for m in stored()] == ["We look at a.py."]
+
+
+async def test_words_said_to_an_archived_session_bring_it_back_whole_and_it_says_so(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text("<memory>We look at a.py.</memory>Fine."), *[Reply.text("x")] * 3)
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        await run.say("on")
+        session = run.session.id
+    catalog().archive(session)
+    async with engine(tmp_path, server, resume=session) as run:
+        assert stored() == [], "it was only opened"
+        assert "archived" in str([notice.text for notice in run.all(Notice)])
+        await run.say("and now?")
+        assert [m.body for m in stored()] == ["We look at a.py."]
+        assert "it is in the usual lists again, with 1 memory of it" in str(run.all(Notice))
+        told = [message for message in server.requests[-1]["messages"] if "We look at a.py." in str(message)]
+        assert [message["role"] for message in told] == ["assistant", "user"], "and nothing takes it back"
+        assert catalog().latest(tmp_path) is not None
+        await run.session.perform("archive")
+        assert stored() == []
+        run.heard.clear()
+        await run.say("once more")
+        assert "with 1 memory of it" in str(run.all(Notice))
+    async with engine(tmp_path, server, resume=session) as run:
+        assert "archived" not in str(run.all(Notice))
+
+
+async def test_an_archived_session_that_cannot_come_back_says_so_and_goes_on(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.script(Reply.text("Fine."), Reply.text("x"))
+    async with engine(tmp_path, server) as run:
+        await run.say("go")
+        await run.session.perform("archive")
+
+        def refuse(**changes: object) -> None:
+            raise SessionError("the disk is full")
+
+        monkeypatch.setattr(run.session.folder, "save_meta", refuse)
+        assert (await run.say("on")).reason == "end_turn"
+        assert "stays archived" in str(run.all(Notice))
+        assert "the disk is full" in str(run.all(Notice))
 
 
 async def test_a_copy_of_a_session_takes_its_notes_along(tmp_path: Path, server: ScriptedServer) -> None:

@@ -229,17 +229,18 @@ class Recall:
         """The session is archived: what was remembered for it alone is not any more."""
         await self._followed(gone=True)
 
-    async def come_back(self) -> None:
-        """The session is in use again, and what was remembered for it."""
-        await self._followed(gone=False)
+    async def come_back(self) -> int:
+        """The session is in use again, and what was remembered for it; returns how much of that there is."""
+        return await self._followed(gone=False)
 
-    async def _followed(self, *, gone: bool) -> None:
+    async def _followed(self, *, gone: bool) -> int:
         before = await self.guarded(self._of_session) or ()
         if trouble := await asyncio.to_thread(lives.follow, self.session, gone=gone):
             self._tell_once(trouble)
         now = await self.guarded(self._of_session) or ()
         for memory in before if gone else now:
             self.changed("deleted" if gone else "resumed", memory)
+        return len(now)
 
     def _of_session(self) -> Sequence[Memory]:
         return self.store.list(scope="session", session=self.session) if self._any() else ()

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from tui_agent.agent import pictures
+from tui_agent.agent import pictures, shelf
 from tui_agent.agent.driver import CLOSED, REWRITTEN, STOPPED, Driver
 from tui_agent.agent.errand import Errand
 from tui_agent.agent.heeding import Heeding
@@ -427,6 +427,8 @@ class Session(Showing):
 
     async def _remind(self, words: str) -> Reminded | None:
         await self.heeding.heed()  # words that came in the middle of a turn are asked for here alone
+        if words:
+            await shelf.take_out(self.folder, self.memories, self.emit)
         return await self._reminders(words)
 
     async def _ready(self) -> None:

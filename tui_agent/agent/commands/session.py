@@ -72,11 +72,12 @@ async def rename(session: Session, *title: str) -> Outcome:
 
 
 async def archive(session: Session) -> Outcome:
-    """Leave the session out of the usual lists and of --continue; /unarchive takes it back"""
+    """Leave the session out of the usual lists and of --continue; /unarchive or your next words take it back"""
     await session.save_meta(archived=True)
     await session.memories.end()
     return Outcome(
-        "archived: it is left out of the usual lists; /unarchive takes it back", {"archived": True}
+        "archived: it is left out of the usual lists; /unarchive or your next words take it back",
+        {"archived": True},
     )
 
 
