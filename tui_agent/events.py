@@ -306,6 +306,7 @@ class Question(Struct, frozen=True):
     tokens that it should have at most; 0: as many as one likes);
     kind `memory`: the text of a proposal that a person writes anew (`editable`), `warning` says what came before it;
     kind `plan`: a plan, `editable` is all of it as Markdown, `rule` the mode in which the work goes on by itself.
+    Of each kind `call` is the tool call in whose course it is asked, if it is one.
     """
 
     id: str

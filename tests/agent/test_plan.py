@@ -207,6 +207,16 @@ async def test_a_plan_is_done_as_the_person_changed_it(shop: Path, server: Scrip
         assert [item.text for item in run.session.todo.items()] == ["only this"]
 
 
+async def test_a_plan_waits_for_the_person_in_the_name_of_its_call(
+    shop: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.tools(("present_plan", PLAN)), Reply.text("done"))
+    async with engine(shop, server, answers=answering(Answer("once"))) as run:
+        await run.say("plan it")
+        (question,) = [event.question for event in run.all(Asked)]
+        assert question.call == run.all(ToolEnded)[0].call, "so its line says that it asks"
+
+
 async def test_a_rejected_plan_is_presented_again_and_without_a_reason_the_turn_ends(
     shop: Path, server: ScriptedServer
 ) -> None:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui_agent.agent import pictures
+from tui_agent.agent.questions import CALLING
 from tui_agent.events import Emit, ToolEnded, ToolProgress, ToolStarted, ToolWaiting
 from tui_agent.messages.blocks import Block, text_block, tool_result
 from tui_agent.messages.shorten import shorten
@@ -145,6 +146,7 @@ class Calls:
 
     async def _run(self, running: _Running) -> tuple[Output, Outcome]:
         call = running.call
+        CALLING.set(call.id)  # each call runs in a task of its own
         self._emit(ToolStarted(call.id, call.tool, "", call.arguments))
         tool = self._toolbox.find(call.tool)
         if tool is None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from contextvars import ContextVar
 
 from msgspec.structs import replace
 
 from tui_agent.events import Answer, Answered, Asked, Emit, Question
+
+CALLING: ContextVar[str] = ContextVar("CALLING", default="")
+"""The id of the tool call in whose course this runs: what it asks is asked for that call."""
 
 
 class NoSuchQuestion(Exception):
@@ -27,8 +31,11 @@ class Questions:
         return [question for question, _ in self._open.values()]
 
     async def ask(self, question: Question) -> Answer:
-        """Ask and wait. The question gets its id here. Cancelling this call withdraws it (answer `dismissed`)."""
-        question = replace(question, id=f"q{next(self._ids)}")
+        """Ask and wait. Cancelling this call withdraws the question (answer `dismissed`).
+
+        It gets its id here, and the call that asks where it names none.
+        """
+        question = replace(question, id=f"q{next(self._ids)}", call=question.call or CALLING.get())
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[question.id] = (question, future)
         answer = Answer("dismissed")
