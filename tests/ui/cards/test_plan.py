@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
+from textual.widgets._toast import ToastHolder
 
 from tests.support.hostile import TEXTS, acts
 from tests.ui.cards.clock import Clock
@@ -221,6 +222,25 @@ async def test_what_a_mode_means_is_told_for_a_while_and_not_in_the_chat(
         await made.press("shift+tab")
         await made.until(lambda: "[b]nothing[/b] is written" in made.text, "the words")
         assert not [entry for entry in made.chat.transcript.entries if "nothing" in str(entry)]
+
+
+@pytest.mark.usefixtures("quickly")
+async def test_of_the_modes_that_are_gone_through_only_the_newest_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage(tmp_path) as made:
+        told = iter(f"mode {name}: what it means" for name in ("one", "two", "three", "four"))
+
+        async def perform(name: str, *arguments: str) -> Outcome:
+            return Outcome(next(told))
+
+        monkeypatch.setattr(made.session, "perform", perform)
+        made.app.notify("something else", markup=False, timeout=60)
+        await made.press("shift+tab", "shift+tab", "shift+tab", "shift+tab")
+        await made.until(lambda: "mode four: what it means" in made.text, "the newest")
+        await made.until(lambda: len(made.chat.query(ToastHolder)) == 2, "in the place of those before")
+        assert made.text.count("what it means") == 1
+        assert "something else" in made.text
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])

@@ -11,13 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tui_agent.commands import CommandError, arguments
-from tui_agent.ui import bindings
+from tui_agent.ui import bindings, toasts
 from tui_agent.ui.chat.completion import Completion
 from tui_agent.ui.chat.composer import Composer
 from tui_agent.ui.chat.keyed import Floor
 from tui_agent.ui.commands import ACTION_OF, Offer, listed
 
 if TYPE_CHECKING:
+    from textual.notifications import Notification
+
     from tui_agent.agent.session import Session
     from tui_agent.events import Emit, Level
     from tui_agent.ui.chat.attachments import Prompt
@@ -40,6 +42,7 @@ class Asking(Floor):
         self.opening = True
         """False once the session is open, or could not be opened."""
         self._early: list[Early] = []
+        self._mode_told: Notification | None = None
         self.spoken: dict[str, Callable[[str], None]] = {}
         """Commands of the screen that take the words behind their name."""
         self.completion = Completion(id="completion")
@@ -131,7 +134,7 @@ class Asking(Floor):
         except CommandError as error:
             self.performed(str(error), "error")
         else:
-            self.notify(outcome.text, markup=False, timeout=_MODE_TOLD)
+            self._mode_told = toasts.instead(self.app, self._mode_told, outcome.text, _MODE_TOLD)
 
     def performed(self, text: str, level: Level = "info") -> None:
         """A command was carried out, or could not be: say what it did, or why not."""
