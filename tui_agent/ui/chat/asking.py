@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tui_agent.commands import CommandError, arguments
-from tui_agent.ui import bindings, toasts
+from tui_agent.ui import bindings
 from tui_agent.ui.chat.completion import Completion
 from tui_agent.ui.chat.composer import Composer
 from tui_agent.ui.chat.keyed import Floor
@@ -134,6 +134,8 @@ class Asking(Floor):
         except CommandError as error:
             self.performed(str(error), "error")
         else:
+            from tui_agent.ui import toasts  # not needed before the first frame
+
             self._mode_told = toasts.instead(self.app, self._mode_told, outcome.text, _MODE_TOLD)
 
     def performed(self, text: str, level: Level = "info") -> None:
