@@ -381,3 +381,59 @@ async def test_the_demo_plans_and_does_it(shop: Path) -> None:
         assert (shop / "b.txt").read_text() == "hello\n"
         assert [item.status for item in run.session.plans.progress()] == ["done", "done"]
         assert next(event.tool for event in run.all(ToolStarted) if event.title) == "present_plan"
+
+
+async def test_a_clear_keeps_plan_mode_and_tells_the_model_again(shop: Path, server: ScriptedServer) -> None:
+    write = Reply.tools(("write_file", {"path": "made.txt", "content": "x"}))
+    server.script(Reply.text("hi"), Reply.text("planning"), write, Reply.text("refused"), Reply.text("yes"))
+    async with engine(shop, server, allow=["write_file"]) as run:
+        await run.session.perform("mode", "plan")
+        await run.say("plan it")
+        cleared = await run.session.perform("clear")
+        assert "the mode is still plan" in cleared.text
+        await run.say("go on")
+        assert "Plan mode is on" in last_words(server.requests[1])[1], "its next request, at once"
+        assert str(server.requests[1]["messages"]).count("Plan mode is on") == 1
+        await run.say("write it")
+        assert untouched(shop) and "plan mode is on" in str(results(server))
+        await run.session.perform("mode", "ask")
+        await run.say("and now?")
+        assert "Plan mode is over" in last_words(server.requests[-1])[1]
+        session = run.session.id
+        await run.session.perform("mode", "plan")
+        await run.session.perform("clear")
+    async with engine(shop, server, resume=session) as run:
+        assert run.session.plans.mode.now == "plan" and not len(run.context.history)
+
+
+async def test_a_clear_takes_an_accepted_plan_and_says_so_and_an_undo_brings_it_back(
+    shop: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.tools(("present_plan", PLAN)), Reply.text("yes"), Reply.text("fresh"))
+    async with engine(shop, server, answers=answering(Answer("once", rule="auto-edit"))) as run:
+        await run.session.perform("mode", "plan")
+        await run.say("plan it")
+        cleared = await run.session.perform("clear")
+        assert "with it went the accepted plan and the todo list" in cleared.text
+        assert run.session.plans.now is None and run.session.todo.items() == []
+        assert run.session.plans.mode.now == "auto-edit", "as it was chosen with the plan"
+        await run.say("go on")
+        assert len(last_words(server.requests[-1])) == 1, "there is nothing to tell of plan or mode"
+        await run.session.perform("undo")
+        assert run.session.plans.now is not None
+
+
+async def test_a_clear_withdraws_a_plan_that_waits_for_its_answer(shop: Path, server: ScriptedServer) -> None:
+    server.script(Reply.tools(("present_plan", PLAN)), Reply.tools(("present_plan", PLAN)), Reply.text("yes"))
+    async with engine(shop, server, answers=lambda asked: None) as run:
+        await run.session.perform("mode", "plan")
+        await run.session.submit("plan it")
+        await run.until(Asked)
+        assert (await run.session.perform("clear")).text.startswith("the history is empty; the mode is still")
+        assert not run.session.questions.open() and not run.session.busy
+        assert run.session.plans.now is None and not len(run.context.history)
+        await run.session.submit("again")
+        asked = await run.until(Asked)
+        await run.session.answer(asked.question.id, Answer("once"))
+        assert (await run.until(TurnEnded, lambda ended: ended.reason == "end_turn")).steps == 2
+        assert run.session.plans.now is not None and run.session.plans.mode.now == "ask"

@@ -273,6 +273,18 @@ def test_a_session_that_is_written_says_by_whom_and_can_be_read(run: Inside, sho
     assert run("context", "clear").code == 0
 
 
+def test_a_clear_keeps_the_mode_and_says_what_went(run: Inside, shop: Path) -> None:
+    made = session(shop, "words")
+    states = {"goal": {"text": "go"}, "todo": [{"text": "x", "status": "pending"}], "mode": "plan"}
+    with made.context_path.open("a") as log:
+        for key, value in states.items():
+            log.write(json.dumps({"role": "_state", "key": key, "value": value}) + "\n")
+    out = run("context", "clear").out
+    assert "the history is empty; with it went the goal and the todo list; the mode is still plan" in out
+    kept = [json.loads(line) for line in made.context_path.read_text().splitlines()]
+    assert [(one["key"], one["value"]) for one in kept if one["role"] == "_state"] == [("mode", "plan")]
+
+
 def test_another_programs_file_is_read_and_never_written(run: Inside, shop: Path) -> None:
     file = kimi(shop / "context.jsonl")
     before = file.read_bytes()

@@ -252,7 +252,13 @@ async def _redo(context: Context, _: str) -> View:
 
 
 async def _clear(context: Context, _: str) -> View:
-    return await _rewritten("clear", context, (await context.clear()).name, "the history is empty")
+    from tui_agent.agent.commands.travel import STAYS, emptied, left_behind
+    from tui_agent.planning.mode import recorded
+
+    gone = left_behind(context)
+    backup = await context.clear(states=STAYS)
+    plan = "plan" if recorded(context) == "plan" else ""
+    return await _rewritten("clear", context, backup.name, emptied(gone, plan))
 
 
 async def _rewritten(op: str, context: Context, backup: str, done: str, words: str = "") -> View:

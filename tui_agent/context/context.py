@@ -4,7 +4,7 @@ method that changes something is a name for one of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -292,8 +292,9 @@ class Context(Reading):
         cause = Cause("revert", to=log.id(cut), figures=figures)
         return await self.rotate(marks, keep=Keep(before=log.starts[cut]), cause=cause)
 
-    async def clear(self, system_prompt: str | None = None) -> Backup:
-        """Begin anew with the system prompt given (None: the one in force) and the tools in force."""
+    async def clear(self, system_prompt: str | None = None, *, states: Collection[str] = ()) -> Backup:
+        """Begin anew with the system prompt given (None: the one in force), the tools in force, and the newest values
+        of these keys of the state."""
         await self._writer.ready()
         log = self._log
         lines: list[Record | Mapping[str, Any]] = []
@@ -303,6 +304,7 @@ class Context(Reading):
             lines.append(log.record(log.prompts[-1]))
         if log.tools:
             lines.append(log.record(log.tools[-1]))
+        lines += [log.record(log.state[key]) for key in states if key in log.state]
         return await self.rotate(lines, keep=Keep(), cause=Cause("clear"))
 
     async def restore_backup(self, name: str) -> Backup:

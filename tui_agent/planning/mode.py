@@ -1,6 +1,7 @@
 """How much a conversation lets its model do: ask before anything is written, edit files, or only look and plan.
 
-The mode is kept in the log as `_state`, so that it reverts and resumes with the conversation. Leave to write is not:
+The mode is kept in the log as `_state`, so that it reverts and resumes with the conversation; where that is cleared it
+stays, since a person set it for what the model may do and not for what was said. Leave to write is not:
 `auto-edit` holds only where a person chose it since the program began, and has chosen no other since. A log that says
 `auto-edit` for any other reason (a session that is resumed, a fork, a revert or an undo to where it was in force) means
 `ask`. `plan` holds whatever it came from, because it takes away and never gives.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -66,9 +66,9 @@ class Timeline:
         """
         return await self._travel("restore", self._context.restore_backup(backup))
 
-    async def clear(self) -> Travelled:
-        """Begin anew under the prompt in force."""
-        return await self._travel("clear", self._context.clear())
+    async def clear(self, states: Collection[str] = ()) -> Travelled:
+        """Begin anew under the prompt in force; these keys of the state keep their values."""
+        return await self._travel("clear", self._context.clear(states=states))
 
     async def undo(self) -> Travelled:
         """Take back the last rewrite.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_agent.agent.commands.travel import arrived, said_since, taken_back
+from tui_agent.agent.commands.travel import STAYS, arrived, emptied, left_behind, said_since, taken_back
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 
 if TYPE_CHECKING:
@@ -95,8 +95,11 @@ async def restore(session: Session, backup: str) -> Outcome:
 
 
 async def clear(session: Session) -> Outcome:
-    """Begin anew under the same prompt; the history is kept as a backup"""
-    return await arrived(session, await session.timeline.clear(), "the history is empty")
+    """Begin anew under the same prompt and in the same mode; the history is kept as a backup"""
+    gone = left_behind(session.context)
+    travelled = await session.timeline.clear(STAYS)
+    mode = session.plans.mode.now
+    return await arrived(session, travelled, emptied(gone, "" if mode == "ask" else mode))
 
 
 async def keep(session: Session, backup: str) -> Outcome:

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING
 
 from tui_agent.commands import Outcome
 from tui_agent.events import Rotated
+from tui_agent.planning import goal, mode, plan, todo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui_agent.agent.session import Session
     from tui_agent.context import Context
+    from tui_agent.context.reading import Shown
     from tui_agent.timeline.timeline import Travelled
 
 
 COMPACTIONS = ("compaction", "edit")
 """What the changes of history are called that put a summary in force."""
+STAYS = (mode.STATE_KEY,)
+"""The state that is kept where a history is cleared: no part of the conversation."""
+_GOES = {goal.STATE_KEY: "the goal", plan.STATE_KEY: "the accepted plan", todo.STATE_KEY: "the todo list"}
 
 
 def said_since(context: Context) -> int:
@@ -54,3 +61,15 @@ async def arrived(session: Session, travelled: Travelled, text: str) -> Outcome:
         f"{text}; what was before is {travelled.backup}{way}",
         {"op": travelled.op, "backup": travelled.backup, "records": records, "words": travelled.words},
     )
+
+
+def left_behind(context: Shown) -> list[str]:
+    """What goes with a history that is cleared, in words."""
+    state = context.state
+    return [name for key, name in _GOES.items() if state.get(key)]
+
+
+def emptied(gone: Sequence[str], stays: str) -> str:
+    """How it is after a clear: what went with the history, and the mode that `stays` (""; nothing to say), in words."""
+    went = f"; with it went {' and '.join(gone)}" if gone else ""
+    return f"the history is empty{went}" + (f"; the mode is still {stays}" if stays else "")
