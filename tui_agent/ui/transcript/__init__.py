@@ -8,6 +8,8 @@
                                |
             stream (Markdown in chunks), markdown, inline, code, diff -> lines, each with its origin
 
+    live (gives out events) -> reply (what is being written), calls (whose end has not come)
+
     said (what an entry says in words) + origin (which characters of that a line shows)
          -> selection (what is between two places) -> places (from rows) -> selecting (by mouse and by keys)
 
