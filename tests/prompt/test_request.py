@@ -128,6 +128,19 @@ def test_the_manifest_lists_the_bytes_of_each_item_as_they_are_sent() -> None:
     assert sum(item.tokens.count for item in manifest.items) == 100
 
 
+@pytest.mark.parametrize(
+    ("total", "name"), [(100, "not accounted for"), (20, "taken off: the estimates are too high")]
+)
+def test_what_the_estimates_are_off_by_is_an_estimate_itself_and_said_to_be_one(
+    total: int, name: str
+) -> None:
+    items = built(conversation(1), total)[1].items
+    rest = next(item for item in items if item.section == "frame")
+    assert name in rest.name and rest.tokens.mark == "estimated"
+    assert (rest.tokens.count > 0) == (total == 100) and sum(item.tokens.count for item in items) == total
+    assert {item.name for item in items if item.section == "frame"} == {rest.name, "framing", "parameters"}
+
+
 def test_the_answer_gets_what_room_is_left() -> None:
     assert built(conversation(1), 100)[0].max_tokens == 4_000
     assert built(conversation(1), 8_000)[0].max_tokens == 2_000

@@ -47,18 +47,19 @@ def assemble(
     total = total_of(context)
     if new and (more := lacking(context, layers, tools)):
         total = Total(total.count + more, total.exact, total.pending + more, "estimated")
-    if total.count > limits.most:
+    try:
+        return Assembler(limits, Estimator(limits.model, factor=context.factor)).build(
+            system=[text_block(piece) for piece in pieces(layers)] if new else context.system_blocks,
+            tools=tools if context.tools is None else context.tools,
+            history=context.history,
+            total=total,
+            books=LogBooks(context, layers=layers, unsent=unsent),
+            last=last,
+        )
+    except DoesNotFit as refused:
         from tui_agent.agent.ways import ways_out  # not needed while requests fit
 
-        raise DoesNotFit(total, limits.window, ways_out(context, total.count, limits.most))
-    return Assembler(limits, Estimator(limits.model, factor=context.factor)).build(
-        system=[text_block(piece) for piece in pieces(layers)] if new else context.system_blocks,
-        tools=tools if context.tools is None else context.tools,
-        history=context.history,
-        total=total,
-        books=LogBooks(context, layers=layers, unsent=unsent),
-        last=last,
-    )
+        raise DoesNotFit(refused.manifest, ways_out(context, total.count, limits.most)) from None
 
 
 def lacking(context: Context, layers: Sequence[Layer], tools: Sequence[Mapping[str, Any]]) -> int:

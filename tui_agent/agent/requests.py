@@ -50,7 +50,10 @@ class NotBuilt(CommandError):
 
 
 class Built(Struct, frozen=True):
-    """A request, word for word, and what it is made of. `sent` is None for the next one, which was not sent yet."""
+    """A request, word for word, and what it is made of. `sent` is None for the next one, which was not sent yet.
+
+    `refusal` says why the next one would not be sent, with the numbers and the ways out; None if it fits.
+    """
 
     sent: Sent | None
     request: Request
@@ -59,6 +62,7 @@ class Built(Struct, frozen=True):
     left_out: list[Item]
     log: Shown
     """The log that tells of it."""
+    refusal: DoesNotFit | None = None
 
 
 class Requests:
@@ -160,6 +164,17 @@ class Requests:
         Raises:
             NotBuilt: the file that tells of it is no longer kept; and as `next`.
         """
+        built = await self.look(place)
+        if built.refusal is not None:
+            raise NotBuilt(built.refusal) from built.refusal
+        return built
+
+    async def look(self, place: int | None) -> Built:
+        """The same to be looked at: also the next one that is not sent because there is no room for it.
+
+        Raises:
+            NotBuilt: as `build`, but for want of room.
+        """
         try:
             async with self._building:
                 if place is None:
@@ -168,7 +183,7 @@ class Requests:
                     return await self._build(place)
                 except ValueError:
                     return await self._build(place)  # the log was rewritten meanwhile
-        except (ContextError, DoesNotFit, ProviderError, OSError, ValueError) as error:
+        except (ContextError, ProviderError, OSError, ValueError) as error:
             raise NotBuilt(error) from error
 
     async def _build(self, place: int) -> Built:
@@ -186,16 +201,21 @@ class Requests:
     async def _next(self) -> Built:
         if self._upcoming is None:
             raise NotBuilt("nothing is sent from here: the log is only looked at")
-        request, manifest = await self._upcoming()
+        try:
+            request, manifest = await self._upcoming()
+        except DoesNotFit as refusal:
+            manifest = refusal.manifest
+            built = await asyncio.to_thread(_built, None, manifest.request, manifest, self._context)
+            return replace(built, refusal=refusal)
         return await asyncio.to_thread(_built, None, request, manifest, self._context)
 
     async def diff(self, before: int | None, after: int | None) -> Difference:
         """What differs between two requests, with what took out of the later one what is gone.
 
         Raises:
-            NotBuilt: as `build`.
+            NotBuilt: as `look`.
         """
-        first, second = await self.build(before), await self.build(after)
+        first, second = await self.look(before), await self.look(after)
         return await asyncio.to_thread(self.between, first, second)
 
     def between(self, before: Built, after: Built) -> Difference:

@@ -18,7 +18,7 @@ from tui_agent.cli.findings import Finding, Level, private
 from tui_agent.cli.report import size, tokens
 from tui_agent.context import Context, ContextError
 from tui_agent.messages.exchange import open_calls
-from tui_agent.messages.lint import lint, repairs
+from tui_agent.messages.lint import repairs
 from tui_agent.sessions import garbage
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import CONTEXT, META, SessionError, SessionFolder
@@ -177,8 +177,7 @@ async def _request(folder: SessionFolder, context: Context, workspace: Path) -> 
     try:
         request, _ = await preview_request(context, Path(place) if place else workspace, settings)
     except DoesNotFit as error:
-        _, changes = await asyncio.to_thread(lint, context.history, model=context.model)
-        for text in repairs_of(changes, context):
+        for text in repairs_of(error.manifest.request.changes, context):
             yield Finding("note", "rule", text)
         yield Finding("bad", "next request", str(error))
         return

@@ -26,11 +26,14 @@ MIN_OUTPUT_TOKENS = 1024
 
 
 class DoesNotFit(Exception):
-    """The request and its answer do not fit the window. Says the numbers and the ways out."""
+    """The request and its answer do not fit the window. Says the numbers and the ways out.
 
-    def __init__(self, total: Total, window: int, ways: Sequence[str] = ()) -> None:
-        self.total = total
-        self.window = window
+    `manifest` is what would have been sent, to be looked at.
+    """
+
+    def __init__(self, manifest: Manifest, ways: Sequence[str] = ()) -> None:
+        self.manifest = manifest
+        total, window = manifest.total, manifest.window
         self.ways = tuple(ways) or (larger_window(total.count),)
         about = "" if total.mark == "exact" else "about "
         super().__init__(
@@ -94,9 +97,7 @@ class Assembler:
         Raises:
             DoesNotFit: the window has no room for the request and the least answer.
         """
-        room = self.limits.window - total.count
-        if total.count > self.limits.most:
-            raise DoesNotFit(total, self.limits.window)
+        room = max(MIN_OUTPUT_TOKENS, self.limits.window - total.count)
         max_tokens, thinking = min(self.limits.max_output, room), self.limits.thinking
         budget = (thinking or {}).get("budget_tokens")
         if budget is not None and budget >= max_tokens:
@@ -112,9 +113,10 @@ class Assembler:
             last=last,
         )
         request = request.marked(breakpoints(request))
-        return request, Manifest(
-            request, total, self.limits.window, max_tokens, books, self._estimator, served
-        )
+        manifest = Manifest(request, total, self.limits.window, max_tokens, books, self._estimator, served)
+        if total.count > self.limits.most:
+            raise DoesNotFit(manifest)
+        return request, manifest
 
 
 def rebuild(

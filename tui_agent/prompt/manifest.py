@@ -3,7 +3,7 @@
 The items tile the canonical form of the request, which is what its hash is made of: each byte belongs to one item. The
 punctuation between two items belongs to the first of them, that around the parts of a request is framing. The tokens
 of all items are the total that stands on the status bar and triggers compaction: the framing carries what no other
-item accounts for.
+item accounts for, and takes off what the estimates of the others are too high. So it is an estimate itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Kind = Literal[
 injection, a summary, a note that the program wrote (of a checkpoint, a command, ...), what validity demanded, the
 parameters, framing; of what is left out also a memory and a block that was not valid."""
 
+_FRAMING = "framing"
 _UNATTRIBUTED = "framing and what is not accounted for"
+_TAKEN_OFF = "taken off: the estimates are too high"
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -119,8 +121,8 @@ class Manifest(msgspec.Struct, frozen=True):
         """Every item that is sent, with its bytes and tokens, computed when asked. In the order of sending."""
         found = list(self._counted())
         rest = self.total.count - sum(item.tokens.count for item in found)
-        frame = list(self._frame(Tokens(rest, self.total.mark)))
-        return found + frame
+        sure = self.total.mark == "exact" and all(item.tokens.mark == "exact" for item in found)
+        return [*found, *self._frame(Tokens(rest, "exact" if sure or not rest else "estimated"))]
 
     @property
     def left_out(self) -> list[Item]:
@@ -134,7 +136,8 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def unattributed(self) -> int:
-        """Tokens of the total that the framing carries: rounding, the endpoint's own frame; may be negative."""
+        """Tokens of the total that the framing carries: rounding, the endpoint's own frame; negative where the
+        estimates are too high."""
         return sum(item.tokens.count for item in self.items if item.section == "frame")
 
     def text(self, item: Item) -> str:
@@ -230,7 +233,8 @@ class Manifest(msgspec.Struct, frozen=True):
         """The pieces between the sections, in the order of their bytes; `rest` goes with the first."""
         for number, (start, end, params) in enumerate(self.request.spans.frame):
             tokens = rest if number == 0 else Tokens(0, "exact")
-            about = About("params", "parameters") if params else About("framing", _UNATTRIBUTED)
+            name = _UNATTRIBUTED if tokens.count > 0 else _TAKEN_OFF if tokens.count else _FRAMING
+            about = About("params", "parameters") if params else About("framing", name)
             yield _item("frame", about, tokens, start=start, end=end)
 
     def _is_served(self, *place: str | int) -> bool:
