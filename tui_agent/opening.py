@@ -14,13 +14,14 @@ from msgspec import Struct
 
 from tui_agent import paths
 from tui_agent.agent.bus import Bus, Trace
+from tui_agent.changes import Appended
 from tui_agent.context import Context, ContextError, Record
-from tui_agent.events import Appended, Event
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder
 from tui_agent.settings import secrets
 
 if TYPE_CHECKING:
+    from tui_agent.events import Event
     from tui_agent.settings.schema import Settings
 
 

@@ -17,16 +17,10 @@ from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.past import requests
+from tui_agent.changes import CompactionCompleted, CompactionFailed, MicroCompacted
 from tui_agent.compaction.budget import SHARE
 from tui_agent.context import Context
-from tui_agent.events import (
-    CompactionCompleted,
-    CompactionFailed,
-    MicroCompacted,
-    RequestFailed,
-    TurnEnded,
-    TurnStarted,
-)
+from tui_agent.events import RequestFailed, TurnEnded, TurnStarted
 from tui_agent.memory.store import MemoryStore
 from tui_agent.messages.tokens import Estimator
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, DoesNotFit, Limits

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from tui_agent.agent.bus import Trace
-from tui_agent.events import Event, MicroCompacted, QueueChanged
+from tui_agent.changes import MicroCompacted
+from tui_agent.events import Event, QueueChanged
 
 
 def traced(folder: Path, event: Event) -> dict[str, object]:

@@ -13,7 +13,8 @@ from tests.compaction.running import SUMMARY, compacted
 from tests.support.engine import Run, engine, reread, scripted_settings
 from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
 from tui_agent.agent.past import requests
-from tui_agent.events import CompactionCompleted, Notice, TextDelta, UsageReported
+from tui_agent.changes import CompactionCompleted
+from tui_agent.events import Notice, TextDelta, UsageReported
 from tui_agent.settings.schema import Price
 
 PROSE = "the parser reads each line of the file. " * 60

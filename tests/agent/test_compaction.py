@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from tests.context.compare import check
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
-from tui_agent import events
+from tui_agent import changes, events
 from tui_agent.agent.past import requests
+from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped
 from tui_agent.compaction.instructions import OPENING
 from tui_agent.context import Context
-from tui_agent.events import Answer, Asked, CompactionCompleted, CompactionFailed, CompactionSkipped
+from tui_agent.events import Answer, Asked
 from tui_agent.settings.schema import Compaction, Hooks, Settings
 
 SUMMARY = """\
@@ -94,7 +95,7 @@ async def test_compact_puts_a_summary_in_force_and_undo_brings_the_history_back(
         assert isinstance(ended, CompactionCompleted)
         assert len(server.requests) == sent + 1
         assert ended.before > ended.after == run.context.weigh().total
-        begun, head = run.all(events.CompactionStarted)[-1], run.context.head
+        begun, head = run.all(changes.CompactionStarted)[-1], run.context.head
         assert (begun.tokens, begun.mark) == (ended.before, ended.mark) == (ended.before, "exact")
         assert head is not None and (head.figures["tokens"], head.figures["mark"]) == (ended.before, "exact")
         assert "mended in alpha.py" in texts(run)[0]
@@ -142,7 +143,7 @@ async def test_the_number_on_the_status_bar_triggers_and_is_the_number_after_it_
         chosen = settings(server, window=20_000, micro_ratio=0.84)
         async with engine(tmp_path, server, settings=chosen) as run:
             await filled(run, lambda: bool(run.all(CompactionCompleted)))
-            started = run.all(events.CompactionStarted)[-1]
+            started = run.all(changes.CompactionStarted)[-1]
             at = run.heard.index(started)
             shown = [e for e in run.heard[:at] if isinstance(e, events.Weighed)][-1]
             assert (started.trigger, started.tokens, started.mark) == ("auto", shown.total, shown.mark)
@@ -223,12 +224,12 @@ async def test_with_auto_off_nothing_compacts_without_a_key_not_even_an_overflow
         async with engine(tmp_path, server, settings=chosen) as run:
             await filled(run, lambda: bool(run.all(CompactionSkipped)))
             assert [s.reason for s in run.all(CompactionSkipped)] == ["off"]
-            assert not run.all(events.MicroCompacted)
+            assert not run.all(changes.MicroCompacted)
             server.script(Reply.overflow())
             ended = await run.say("and now")
             assert ended.reason == "failed"
             assert run.all(CompactionSkipped)[-1].trigger == "overflow"
-            assert not run.all(events.CompactionStarted)
+            assert not run.all(changes.CompactionStarted)
             assert isinstance(await compacted(run), CompactionCompleted)
 
 
@@ -420,16 +421,16 @@ async def test_an_undo_holds_compaction_until_a_person_asks_for_it_also_after_a_
             await run.session.perform("undo")
             assert before is not None
             assert run.context.weigh().total >= 15_000
-            assert run.all(events.CompactionHeld)[-1].held
+            assert run.all(changes.CompactionHeld)[-1].held
             done = len(run.all(CompactionCompleted))
             await run.say("go on")
             assert run.all(CompactionSkipped)[-1].reason == "held"
             assert len(run.all(CompactionCompleted)) == done
         async with engine(tmp_path, server, settings=chosen, resume="latest") as run:
             assert run.session.shrinking.held
-            assert run.all(events.CompactionHeld)[-1].held
+            assert run.all(changes.CompactionHeld)[-1].held
             assert isinstance(await compacted(run), CompactionCompleted)
-            assert not run.all(events.CompactionHeld)[-1].held
+            assert not run.all(changes.CompactionHeld)[-1].held
 
 
 async def test_undo_restores_the_projected_messages_exactly(tmp_path: Path) -> None:
@@ -458,10 +459,10 @@ async def test_a_compaction_made_again_is_taken_back_like_the_first_time(tmp_pat
         whole = _projected(run)
         await run.session.perform("redo")
         assert _projected(run) == before
-        assert [event.held for event in run.all(events.CompactionHeld)] == [True, False]
+        assert [event.held for event in run.all(changes.CompactionHeld)] == [True, False]
         await run.session.perform("undo")
         assert _projected(run) == whole
-        assert [event.held for event in run.all(events.CompactionHeld)] == [True, False, True]
+        assert [event.held for event in run.all(changes.CompactionHeld)] == [True, False, True]
         await run.session.perform("redo")
         outcome = await run.session.perform("undo", "later")
         assert _projected(run)[: len(whole)] == whole and len(_projected(run)) > len(whole)
@@ -500,7 +501,7 @@ async def test_keepmore_does_it_again_and_keeps_twice_as_much(tmp_path: Path) ->
         assert run.context.head is not None
         assert run.context.head.figures["newest"] == 4
         assert len(run.context.history) > few
-        assert not run.all(events.CompactionHeld)
+        assert not run.all(changes.CompactionHeld)
         await check(run.context)
 
 
@@ -514,11 +515,11 @@ async def test_where_keepmore_comes_to_nothing_it_is_said_how_the_summary_comes_
         await run.session.perform("keepmore")
         await run.session.until_idle()
         assert run.all(CompactionFailed)
-        assert [event.held for event in run.all(events.CompactionHeld)] == [True]
+        assert [event.held for event in run.all(changes.CompactionHeld)] == [True]
         assert "/undo" in run.all(events.Notice)[-1].text
         await run.session.perform("undo")
         assert _projected(run) == before
-        assert [event.held for event in run.all(events.CompactionHeld)] == [True, False]
+        assert [event.held for event in run.all(changes.CompactionHeld)] == [True, False]
 
 
 async def test_the_summary_can_be_read_and_replaced(tmp_path: Path) -> None:
@@ -637,7 +638,7 @@ async def test_a_summary_is_prepared_ahead_of_time_and_put_in_force_without_a_wa
         chosen = settings(server, window=20_000, ahead="on")
         async with engine(tmp_path, server, settings=chosen) as run:
             await filled(run, lambda: any(is_summariser(body) for body in server.requests))
-            assert not run.all(events.CompactionStarted)
+            assert not run.all(changes.CompactionStarted)
             asked = len([body for body in server.requests if is_summariser(body)])
             words = [m.text for m in run.context.history if m.is_words]
             await filled(run, lambda: bool(run.all(CompactionCompleted)))
@@ -661,7 +662,7 @@ async def test_a_review_of_a_summary_made_ahead_tells_what_there_is_now(tmp_path
         chosen = settings(server, window=20_000, ahead="on", review=True)
         async with engine(tmp_path, server, settings=chosen, answers=answers) as run:
             await filled(run, lambda: bool(run.all(CompactionCompleted)))
-            begun, done = run.all(events.CompactionStarted)[0], run.all(CompactionCompleted)[0]
+            begun, done = run.all(changes.CompactionStarted)[0], run.all(CompactionCompleted)[0]
             assert begun.trigger == "ahead"
             sign = "" if begun.mark == "exact" else "~"
             assert titles[0].startswith(f"Compact from {sign}{begun.tokens:,} to about ")
@@ -727,7 +728,7 @@ async def test_where_nothing_can_be_elided_a_summary_waits_until_it_is_due(tmp_p
         server.always(answering(size=300))
         async with engine(tmp_path, server, settings=settings(server, window=20_000)) as run:
             await filled(run, lambda: bool(run.all(CompactionCompleted)))
-            started = run.all(events.CompactionStarted)
+            started = run.all(changes.CompactionStarted)
             assert [event.trigger for event in started] == ["auto"]
             assert started[0].tokens >= started[0].limit == 15_000
 
@@ -753,7 +754,7 @@ async def test_taking_back_an_edit_of_the_summary_holds_nothing(tmp_path: Path) 
         await run.session.perform("undo")
         assert (await run.session.perform("summary")).text == SUMMARY.strip()
         assert not run.session.shrinking.held
-        assert not run.all(events.CompactionHeld)
+        assert not run.all(changes.CompactionHeld)
 
 
 async def test_what_a_summary_took_counts_among_the_costs(tmp_path: Path) -> None:
@@ -798,7 +799,7 @@ async def test_with_the_strategy_none_it_is_said_once_that_nothing_is_summarised
         async with engine(tmp_path, server, settings=chosen) as run:
             await filled(run, lambda: run.context.weigh().total > 17_000)
             assert [skipped.reason for skipped in run.all(CompactionSkipped)] == ["off"]
-            assert not run.all(events.CompactionStarted)
+            assert not run.all(changes.CompactionStarted)
 
 
 async def test_what_is_stopped_at_any_moment_is_in_force_or_not_and_told_once(tmp_path: Path) -> None:
@@ -808,12 +809,12 @@ async def test_what_is_stopped_at_any_moment_is_in_force_or_not_and_told_once(tm
         for turns in (0, 1, 2, 3, 5, 9, 30, *range(100, 3000, 400)):
             heard, generation = len(run.heard), run.context.generation
             await run.session.perform("compact")
-            await run.until(events.CompactionStage, lambda stage: "in force" in stage.stage)
+            await run.until(changes.CompactionStage, lambda stage: "in force" in stage.stage)
             for _ in range(turns):
                 await asyncio.sleep(0)
             await run.session.cancel()
             ends = [event for event in run.heard[heard:] if isinstance(event, _ENDS)]
-            rotated = [event for event in run.heard[heard:] if isinstance(event, events.Rotated)]
+            rotated = [event for event in run.heard[heard:] if isinstance(event, changes.Rotated)]
             done = run.context.generation != generation
             assert [type(end) for end in ends] == [CompactionCompleted if done else CompactionSkipped]
             assert len(rotated) == done

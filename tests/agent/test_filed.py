@@ -11,8 +11,8 @@ import pytest
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
+from tui_agent.changes import MemoryProposed
 from tui_agent.commands import CommandError
-from tui_agent.events import MemoryProposed
 from tui_agent.memory import section
 
 TONE = '<memory scope="user" key="profile.md: tone">Be brief.</memory>'

@@ -20,20 +20,12 @@ from tests.support.engine import Run, engine, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer, Step
 from tui_agent.agent.driver import IDLE_TURNS
 from tui_agent.agent.past import requests
+from tui_agent.changes import CompactionCompleted, Rotated
 from tui_agent.commands import CommandError
 from tui_agent.compaction.instructions import OPENING
 from tui_agent.context import Context
 from tui_agent.context.errors import LogWriteError
-from tui_agent.events import (
-    Answer,
-    Asked,
-    CompactionCompleted,
-    Notice,
-    Rotated,
-    TurnEnded,
-    TurnStarted,
-    UsageReported,
-)
+from tui_agent.events import Answer, Asked, Notice, TurnEnded, TurnStarted, UsageReported
 from tui_agent.planning.goal import State
 
 SUMMARY = """\

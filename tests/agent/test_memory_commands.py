@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.engine import Run, engine
 from tui_agent import paths
+from tui_agent.changes import MemoryChanged
 from tui_agent.commands import CommandError
-from tui_agent.events import MemoryChanged
 from tui_agent.memory.schema import Memory
 from tui_agent.memory.store import MemoryStore
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.context.compare import check
 from tests.support.engine import Run, engine, reread, scripted_settings
 from tests.support.server import Reply, ScriptedServer
-from tui_agent import events
+from tui_agent import changes, events
 from tui_agent.agent.past import requests
 from tui_agent.settings.schema import Compaction, Hooks, OwnCompaction, Settings
 
@@ -37,7 +37,7 @@ async def read_often(run: Run, server: ScriptedServer, workspace: Path, steps: i
 async def test_over_half_of_the_window_old_results_are_elided_between_two_steps(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server, settings=settings(server)) as run:
         await read_often(run, server, tmp_path, 14, "b.py")
-        batches = run.all(events.MicroCompacted)
+        batches = run.all(changes.MicroCompacted)
         assert batches and all(batch.after <= 0.4 * WINDOW + 1_500 for batch in batches)
         assert batches[0].before > WINDOW / 2
         assert "[truncated: read_file result" in str(server.requests[-1]["messages"])
@@ -52,26 +52,26 @@ async def test_over_half_of_the_window_old_results_are_elided_between_two_steps(
 async def test_unelide_brings_a_batch_back_and_it_stays(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server, settings=settings(server)) as run:
         await read_often(run, server, tmp_path, 12, "b.py")
-        batch = run.all(events.MicroCompacted)[-1]
+        batch = run.all(changes.MicroCompacted)[-1]
         items = run.context.record(batch.elide).body["items"]
         await run.session.perform("unelide", batch.elide)
         await read_often(run, server, tmp_path, 1)
         assert not any(run.context.elided(item["record"]) for item in items)
-        assert len(run.all(events.MicroCompacted)) > 1, "others go in their place"
+        assert len(run.all(changes.MicroCompacted)) > 1, "others go in their place"
 
 
 async def test_after_a_restart_the_count_is_the_same_and_nothing_is_elided_again(tmp_path: Path) -> None:
     async with ScriptedServer() as server:
         async with engine(tmp_path, server, settings=settings(server)) as run:
             await read_often(run, server, tmp_path, 12, "b.py")
-            batches = len(run.all(events.MicroCompacted))
+            batches = len(run.all(changes.MicroCompacted))
             total, elided = run.context.weigh().total, await reread(run)
             assert batches and elided.weigh().total == total
         async with engine(tmp_path, server, settings=settings(server), resume="latest") as run:
             assert run.context.weigh().total == total
             assert run.all(events.Weighed)[-1].total == total
             await read_often(run, server, tmp_path, 1)
-            assert run.all(events.MicroCompacted) == []
+            assert run.all(changes.MicroCompacted) == []
 
 
 async def test_what_a_summary_could_not_free_is_shortened_at_the_next_step(tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ async def test_what_a_summary_could_not_free_is_shortened_at_the_next_step(tmp_p
             server.script(Reply.text("I see."))
             await run.say("these words stay, whatever becomes of the rest. " * 1_500)
             await read_often(run, server, tmp_path, 9, "b.py")
-            skipped = run.all(events.CompactionSkipped)
+            skipped = run.all(changes.CompactionSkipped)
             assert skipped and skipped[0].reason == "hook"
-            last = run.all(events.MicroCompacted)[-1]
+            last = run.all(changes.MicroCompacted)[-1]
             assert run.heard.index(last) > run.heard.index(skipped[0])
             assert last.before >= 0.75 * WINDOW and last.after > 0.5 * WINDOW, "it could not spare a summary"
             await check(run.context)
@@ -96,7 +96,7 @@ async def test_a_profile_says_for_itself_when(tmp_path: Path) -> None:
         chosen = replace(chosen, profiles={"scripted": own})
         async with engine(tmp_path, server, settings=chosen) as run:
             await read_often(run, server, tmp_path, 13)
-            first, *_ = run.all(events.MicroCompacted)
+            first, *_ = run.all(changes.MicroCompacted)
             assert 0.3 * WINDOW < first.before < 0.45 * WINDOW
 
 
@@ -105,10 +105,10 @@ async def test_settings_that_change_count_from_the_next_step_on(tmp_path: Path) 
         chosen = settings(server, auto=False)
         async with engine(tmp_path, server, settings=chosen) as run:
             await read_often(run, server, tmp_path, 12, "b.py")
-            assert run.context.weigh().total > WINDOW / 2 and not run.all(events.MicroCompacted)
+            assert run.context.weigh().total > WINDOW / 2 and not run.all(changes.MicroCompacted)
             run.session.take_settings(replace(chosen, compaction=replace(chosen.compaction, auto=True)))
             await read_often(run, server, tmp_path, 2)
-            assert run.all(events.MicroCompacted)
+            assert run.all(changes.MicroCompacted)
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -121,6 +121,6 @@ async def test_where_the_cache_is_worth_more_it_waits(tmp_path: Path, cached: bo
             plain, read = (100, size - 100) if cached else (size, 0)
             server.script(reply.using(input=plain, output=50, cache_read=read))
         await run.say("read a.py")
-        assert bool(run.all(events.MicroCompacted)) is not cached
+        assert bool(run.all(changes.MicroCompacted)) is not cached
         if cached:
             assert run.context.weigh().total > WINDOW / 2

@@ -13,8 +13,9 @@ from PIL import Image
 
 from tests.support.engine import engine, reread
 from tests.support.server import Hold, Reply, ScriptedServer
+from tui_agent.changes import Rotated
 from tui_agent.commands import CommandError
-from tui_agent.events import QueueChanged, Rotated, TurnEnded, TurnStarted
+from tui_agent.events import QueueChanged, TurnEnded, TurnStarted
 from tui_agent.messages.lint import lint
 
 

@@ -15,17 +15,9 @@ from tests.agent.test_reminders import extends, last_words
 from tests.support.engine import engine, once
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent.agent.past import requests
+from tui_agent.changes import CompactionCompleted
 from tui_agent.commands import CommandError
-from tui_agent.events import (
-    Answer,
-    Asked,
-    CompactionCompleted,
-    Notice,
-    StateChanged,
-    ToolEnded,
-    ToolStarted,
-    TurnEnded,
-)
+from tui_agent.events import Answer, Asked, Notice, StateChanged, ToolEnded, ToolStarted, TurnEnded
 
 PLAN = {"title": "a report", "text": "Why: it is missing.", "steps": ["write it", "test it"]}
 WRITES: tuple[tuple[str, dict[str, Any]], ...] = (

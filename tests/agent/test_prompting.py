@@ -14,7 +14,8 @@ from tests.support.engine import engine, reread
 from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
-from tui_agent.events import Notice, Rotated
+from tui_agent.changes import Rotated
+from tui_agent.events import Notice
 from tui_agent.memory.store import MemoryStore
 
 

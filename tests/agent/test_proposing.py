@@ -18,15 +18,9 @@ from tests.support.engine import Run, engine, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
+from tui_agent.changes import MemoryChanged, MemoryProposed
 from tui_agent.context import Context
-from tui_agent.events import (
-    MemoryChanged,
-    MemoryProposed,
-    Notice,
-    ReplyEnded,
-    TextDelta,
-    TurnEnded,
-)
+from tui_agent.events import Notice, ReplyEnded, TextDelta, TurnEnded
 from tui_agent.memory.schema import Memory
 from tui_agent.memory.store import MemoryStore
 from tui_agent.sessions.folder import SessionError

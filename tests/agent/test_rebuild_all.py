@@ -19,7 +19,8 @@ from tests.support import mcp_small
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.longtalk import LongTalk, Weather, prepare
 from tests.support.server import Reply, ScriptedServer
-from tui_agent.events import CompactionCompleted, Event, MicroCompacted, Rotated, ToolEnded, UsageReported
+from tui_agent.changes import CompactionCompleted, MicroCompacted, Rotated
+from tui_agent.events import Event, ToolEnded, UsageReported
 from tui_agent.settings.schema import Compaction, Mcp, McpServer, Tools
 
 E = TypeVar("E", bound=Event)

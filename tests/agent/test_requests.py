@@ -11,7 +11,8 @@ from tests.agent.test_compaction import SUMMARY, compacted, running, talked
 from tests.support.engine import Run, engine, reread, scripted_settings
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.agent.requests import NotBuilt, Requests
-from tui_agent.events import CompactionCompleted, Weighed
+from tui_agent.changes import CompactionCompleted
+from tui_agent.events import Weighed
 
 
 async def _talk(run: Run, server: ScriptedServer, *words: str) -> None:

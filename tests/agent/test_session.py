@@ -19,18 +19,10 @@ from msgspec.structs import replace
 from tests.support.engine import engine, reread, scripted_settings
 from tests.support.server import Hold, Reply, ScriptedServer
 from tests.support.validity import check
+from tui_agent.changes import LogFailed, LogRecovered, Rotated
 from tui_agent.commands import CommandError
 from tui_agent.context import Context, LogWriteError
-from tui_agent.events import (
-    LogFailed,
-    LogRecovered,
-    ModelChanged,
-    Notice,
-    Rotated,
-    SessionOpened,
-    ToolProgress,
-    TurnEnded,
-)
+from tui_agent.events import ModelChanged, Notice, SessionOpened, ToolProgress, TurnEnded
 from tui_agent.messages.blocks import result_text
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.sessions.folder import SessionError, SessionFolder

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine import Run, engine
+from tui_agent.changes import MemoryChanged
 from tui_agent.commands import CommandError, Outcome
-from tui_agent.events import MemoryChanged
 from tui_agent.workspace.root import find_root
 
 SECTION = """# Notes

@@ -16,8 +16,9 @@ import pytest
 from tests.agent.test_compaction import SUMMARY, compacted, settings
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
-from tui_agent import events, paths
-from tui_agent.events import Event, MemoryProposed
+from tui_agent import changes, events, paths
+from tui_agent.changes import MemoryProposed
+from tui_agent.events import Event
 from tui_agent.memory.schema import Memory
 from tui_agent.memory.store import MemoryStore
 
@@ -44,17 +45,17 @@ SEEN: tuple[type[Event], ...] = (
         events.ToolEnded,
         events.Asked,
         events.Answered,
-        events.Appended,
+        changes.Appended,
     ),
-    *(events.Rotated, events.MemoryProposed, events.MemoryChanged, events.CompactionStarted),
-    *(events.CompactionStage, events.CompactionSummary, events.CompactionCompleted, events.Reminded),
+    *(changes.Rotated, changes.MemoryProposed, changes.MemoryChanged, changes.CompactionStarted),
+    *(changes.CompactionStage, changes.CompactionSummary, changes.CompactionCompleted, events.Reminded),
 )
 """What happens in the tests below: after each of these the store is looked at."""
 
 OTHERS: tuple[type[Event], ...] = (
     *(events.ModelChanged, events.ReplyDropped, events.RetryWaiting, events.RequestFailed),
-    *(events.LogFailed, events.LogRecovered),
-    *(events.CompactionFailed, events.CompactionSkipped, events.CompactionHeld, events.MicroCompacted),
+    *(changes.LogFailed, changes.LogRecovered),
+    *(changes.CompactionFailed, changes.CompactionSkipped, changes.CompactionHeld, changes.MicroCompacted),
 )
 """What brings nothing that was not brought by one of the others."""
 
@@ -128,7 +129,7 @@ async def test_no_summary_and_no_old_log_proposes_anything(tmp_path: Path) -> No
                 server.script(Reply.text("the parser reads each line of the file. " * 100))
                 await run.say(f"mend the parser in alpha.py, part {number}")
             server.script(Reply.text(SUMMARY + markers("summary")))
-            assert isinstance(await compacted(run), events.CompactionCompleted)
+            assert isinstance(await compacted(run), changes.CompactionCompleted)
             await run.session.perform("summary", f"The parser of alpha.py. {markers('edited')}")
             assert not stored() and {type(event) for event in run.heard} <= set(SEEN)
             path = run.context.path

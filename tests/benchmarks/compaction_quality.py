@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.compaction.logs import begun
 from tests.compaction.lone import Alone
 from tests.compaction.stories import KINDS, Kind, Scripted, Story, quoting, spoken
+from tui_agent.changes import CompactionCompleted, CompactionFailed, MicroCompacted
 from tui_agent.compaction.extractive import Extractive
 from tui_agent.compaction.summary import Summary
-from tui_agent.events import CompactionCompleted, CompactionFailed, MicroCompacted
 from tui_agent.llm.provider import ProviderError, Reply
 from tui_agent.messages.request import Request
 from tui_agent.settings.schema import Compaction as Keys

@@ -22,6 +22,7 @@ from tests.support.compactions import COMPACTED
 from tests.support.hostile import NAMES, SMALL, TEXTS, acts
 from tests.support.served import Served
 from tests.support.server import Hold, Reply
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.ui import bindings
@@ -464,11 +465,11 @@ DONE = replace(
 
 def test_what_becomes_of_the_context_is_told_in_words() -> None:
     ears = Ears()
-    ears.telling.hear(said.CompactionStarted("auto", "summary", 150_212, "estimated", 200_000, 150_000))
+    ears.telling.hear(changes.CompactionStarted("auto", "summary", 150_212, "estimated", 200_000, 150_000))
     assert "compaction: Compacting about 150,212 of 200,000 tokens, due at 150,000" in ears.text
     assert ears.telling.doing == "compacting"
-    ears.telling.hear(said.CompactionStage("summarising (2 of 5)"))
-    ears.telling.hear(said.CompactionStage("summarising (2 of 5)"))
+    ears.telling.hear(changes.CompactionStage("summarising (2 of 5)"))
+    ears.telling.hear(changes.CompactionStage("summarising (2 of 5)"))
     ears.telling.hear(DONE)
     assert ears.text.count("compaction: summarising (2 of 5)") == 1
     assert "the summary is in force, from 150,212 to about 41,300 tokens, 73% less" in ears.text
@@ -490,13 +491,13 @@ def test_words_of_a_command_that_an_idle_session_takes_at_once_do_not_wait() -> 
     ("event", "words"),
     [
         (
-            said.CompactionFailed("auto", "summary", "overloaded", 31.0, ("wait (/compact)",)),
+            changes.CompactionFailed("auto", "summary", "overloaded", 31.0, ("wait (/compact)",)),
             ("error: Compaction failed after 31 s: overloaded.", "you can: wait (/compact)"),
         ),
-        (said.CompactionSkipped("auto", "hook", "not now"), ("warning: Not compacted: not now",)),
-        (said.CompactionHeld(True), ("warning: Nothing is compacted by itself now",)),
+        (changes.CompactionSkipped("auto", "hook", "not now"), ("warning: Not compacted: not now",)),
+        (changes.CompactionHeld(True), ("warning: Nothing is compacted by itself now",)),
         (
-            said.MicroCompacted("e9", ("a", "b"), 101_000, 80_100),
+            changes.MicroCompacted("e9", ("a", "b"), 101_000, 80_100),
             ("2 old items shortened, from about 101,000 to about 80,100 tokens", "/unelide e9 brings back"),
         ),
     ],
@@ -507,10 +508,10 @@ def test_why_nothing_was_compacted_and_what_was_shortened_is_told(
 ) -> None:
     ears = Ears()
     ears.telling.hear(said.TurnStarted("u1", 1, "go on"))
-    ears.telling.hear(said.CompactionStarted("auto", "summary", 150_212, "exact", 200_000, 150_000))
+    ears.telling.hear(changes.CompactionStarted("auto", "summary", 150_212, "exact", 200_000, 150_000))
     ears.telling.hear(event)
     assert all(word in ears.text for word in words), ears.text
-    ends = isinstance(event, said.CompactionFailed | said.CompactionSkipped)
+    ends = isinstance(event, changes.CompactionFailed | changes.CompactionSkipped)
     assert ears.telling.doing == ("asking the model" if ends else "compacting")
 
 

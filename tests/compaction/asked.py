@@ -11,10 +11,11 @@ from msgspec import structs
 
 from tests.llm.asking import TOOLS, profile
 from tests.support.server import ScriptedServer
+from tui_agent.changes import CompactionStage
 from tui_agent.compaction.model import Asking
 from tui_agent.compaction.sections import DONE, FILES, GOAL, composed
 from tui_agent.compaction.strategy import Source
-from tui_agent.events import CompactionStage, Event
+from tui_agent.events import Event
 from tui_agent.llm.anthropic import AnthropicProvider
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.messages.tokens import Tokens

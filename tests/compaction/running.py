@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from tests.compaction.stories import spoken
 from tests.support.engine import WAIT_SECONDS, Run, scripted_settings
 from tests.support.server import Reply, ScriptedServer
+from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped
 from tui_agent.compaction.instructions import OPENING, REFUSAL
 from tui_agent.compaction.sections import DONE, FILES, GOAL, composed
 from tui_agent.compaction.strategy import Compaction
-from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped
 from tui_agent.messages.tokens import Estimator
 from tui_agent.settings.schema import Compaction as Keys
 from tui_agent.settings.schema import Settings

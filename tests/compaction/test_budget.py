@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from tests.support import sessions, validity
 from tests.support.examples import examples
 from tui_agent.agent.building import assemble
+from tui_agent.changes import MicroCompacted
 from tui_agent.compaction.budget import SHARE, Budget, Room, cut
 from tui_agent.compaction.policy import Policy
 from tui_agent.context import Context
-from tui_agent.events import Event, MicroCompacted
+from tui_agent.events import Event
 from tui_agent.messages.blocks import Message, text_block, tool_result
 from tui_agent.prompt.assembler import Limits
 from tui_agent.settings.schema import Compaction

@@ -14,10 +14,7 @@ from tests.compaction.logs import Said, begun, ids
 from tests.compaction.lone import Alone
 from tests.compaction.running import SUMMARY
 from tests.context.compare import check
-from tui_agent.compaction.compactor import cost_of
-from tui_agent.compaction.making import Wanted
-from tui_agent.compaction.strategy import CompactionResult, Source
-from tui_agent.events import (
+from tui_agent.changes import (
     CompactionCompleted,
     CompactionFailed,
     CompactionSkipped,
@@ -26,6 +23,9 @@ from tui_agent.events import (
     MicroCompacted,
     Rotated,
 )
+from tui_agent.compaction.compactor import cost_of
+from tui_agent.compaction.making import Wanted
+from tui_agent.compaction.strategy import CompactionResult, Source
 from tui_agent.llm.provider import Reply, Usage
 from tui_agent.messages.request import Request
 from tui_agent.messages.tokens import Estimator, Tokens

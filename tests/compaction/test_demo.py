@@ -8,6 +8,7 @@ from typing import Any
 from tests.compaction.asked import Talk
 from tests.llm.asking import hear, request
 from tests.support.engine import engine
+from tui_agent.changes import CompactionStage
 from tui_agent.compaction.handover import handover
 from tui_agent.compaction.model import Asking
 from tui_agent.compaction.sections import (
@@ -22,7 +23,7 @@ from tui_agent.compaction.sections import (
 )
 from tui_agent.compaction.strategy import Source
 from tui_agent.compaction.summary import Summary
-from tui_agent.events import CompactionStage, Event
+from tui_agent.events import Event
 from tui_agent.llm.demo import DemoProvider
 from tui_agent.messages.tokens import Estimator, Tokens
 

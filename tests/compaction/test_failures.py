@@ -14,10 +14,10 @@ from tests.compaction.running import SUMMARY, compacted, compacting, files, offe
 from tests.support import faults
 from tests.support.engine import Run, engine, reread
 from tests.support.server import Hold, Reply, ScriptedServer
+from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped, CompactionStage
 from tui_agent.compaction.retention import Contract
 from tui_agent.compaction.strategy import CompactionFailed as Failure
 from tui_agent.compaction.strategy import CompactionResult
-from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped, CompactionStage
 from tui_agent.messages.tokens import Tokens
 from tui_agent.settings.schema import Hooks
 

@@ -14,8 +14,9 @@ from tests.compaction.stories import spoken
 from tests.context.compare import check
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
+from tui_agent.changes import CompactionCompleted, CompactionSkipped
 from tui_agent.context import Context
-from tui_agent.events import Answer, CompactionCompleted, CompactionSkipped, Notice, UsageReported
+from tui_agent.events import Answer, Notice, UsageReported
 from tui_agent.messages.tokens import Tokens
 
 Measure = Callable[[str], int]

@@ -16,11 +16,11 @@ from tests.compaction.stories import Scripted
 from tests.context.compare import check
 from tests.support import mutations, validity
 from tests.support.hostile import TEXTS
+from tui_agent.changes import CompactionCompleted, CompactionFailed
 from tui_agent.compaction.handover import summary_of
 from tui_agent.compaction.making import Wanted
 from tui_agent.compaction.strategy import CompactionResult
 from tui_agent.context import Context
-from tui_agent.events import CompactionCompleted, CompactionFailed
 from tui_agent.literal import clean
 from tui_agent.messages.request import Request
 from tui_agent.messages.tokens import Tokens

@@ -14,8 +14,8 @@ from tests.support import crash
 from tests.support.crash import Case, Driver
 from tests.support.engine import engine
 from tests.support.server import Reply, ScriptedServer
+from tui_agent.changes import CompactionCompleted
 from tui_agent.context import Context
-from tui_agent.events import CompactionCompleted
 
 EVERY = 5
 """CI strikes at every fifth call."""

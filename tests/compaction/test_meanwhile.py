@@ -14,7 +14,8 @@ from tests.compaction.running import ENDS, SUMMARY, Ended, compacting, files, ta
 from tests.context.compare import check
 from tests.support.engine import Run, engine, reread
 from tests.support.server import Hold, Reply, ScriptedServer
-from tui_agent.events import Answer, Asked, CompactionCompleted, CompactionSkipped
+from tui_agent.changes import CompactionCompleted, CompactionSkipped
+from tui_agent.events import Answer, Asked
 
 Meanwhile = Callable[[Run], Awaitable[Any]]
 

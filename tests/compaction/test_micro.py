@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 
 from tests.compaction.logs import Said, begun, ids
 from tests.support import sessions, validity
+from tui_agent.changes import MicroCompacted
 from tui_agent.compaction.candidates import Item
 from tui_agent.compaction.micro import Micro, Plan, plan
 from tui_agent.compaction.picked import bring_back
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context
-from tui_agent.events import Event, MicroCompacted
+from tui_agent.events import Event
 from tui_agent.messages.request import Request
 from tui_agent.settings.schema import Compaction, Price
 

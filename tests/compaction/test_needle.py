@@ -18,7 +18,7 @@ from tests.compaction.stories import spoken
 from tests.compaction.test_failures import OTHER
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
-from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped, MicroCompacted
+from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped, MicroCompacted
 
 WINDOW = 20_000
 LIES = """\

@@ -20,9 +20,10 @@ from tests.context.compare import check
 from tests.support.engine import Run, engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.agent.past import requests
+from tui_agent.changes import CompactionCompleted, CompactionFailed
 from tui_agent.commands import CommandError
 from tui_agent.context import Context
-from tui_agent.events import CompactionCompleted, CompactionFailed, Notice, TurnEnded
+from tui_agent.events import Notice, TurnEnded
 
 WINDOW = 12_000
 _TEXT = re.compile("summary was not used|is larger|would be gained")

@@ -10,12 +10,12 @@ from tests.compaction.logs import Said, begun
 from tests.compaction.lone import Alone
 from tests.compaction.stories import Scripted, spoken
 from tests.context.compare import check
+from tui_agent.changes import CompactionCompleted
 from tui_agent.compaction.extractive import Extractive
 from tui_agent.compaction.making import Wanted, look
 from tui_agent.compaction.originals import MORE, originals
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.summary import Summary
-from tui_agent.events import CompactionCompleted
 from tui_agent.llm.provider import ProviderError, Reply
 from tui_agent.messages.request import Request
 from tui_agent.settings.schema import Compaction as Keys

@@ -19,12 +19,13 @@ from tests.context.compare import check
 from tests.support.engine import engine
 from tests.support.server import Reply, ScriptedServer
 from tui_agent.agent.past import requests
+from tui_agent.changes import CompactionCompleted, CompactionFailed
 from tui_agent.compaction.ledger import MAX_BYTES
 from tui_agent.compaction.making import Wanted
 from tui_agent.compaction.strategy import Compaction
 from tui_agent.compaction.summary import Summary
 from tui_agent.context import Context
-from tui_agent.events import CompactionCompleted, CompactionFailed, Notice
+from tui_agent.events import Notice
 from tui_agent.settings.schema import Compaction as Keys
 
 WINDOW = 20_000

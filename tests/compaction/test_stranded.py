@@ -18,11 +18,12 @@ from tests.compaction.logs import Said, begun
 from tests.compaction.lone import Alone
 from tests.compaction.stories import Scripted
 from tests.context.compare import check
+from tui_agent.changes import CompactionFailed, CompactionSkipped
 from tui_agent.compaction.editing import edit
 from tui_agent.compaction.extractive import Extractive
 from tui_agent.compaction.making import ANSWER_TOKENS, Wanted
 from tui_agent.compaction.summary import Summary
-from tui_agent.events import CompactionFailed, CompactionSkipped, Notice
+from tui_agent.events import Notice
 from tui_agent.settings.schema import Compaction as Keys
 
 WINDOW = 16_000

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from tests.context.compare import check
 from tests.support.engine import Run, engine
 from tui_agent.agent.past import requests
-from tui_agent.events import Answer, Asked, CompactionCompleted, MicroCompacted, Notice, ToolEnded
+from tui_agent.changes import CompactionCompleted, MicroCompacted
+from tui_agent.events import Answer, Asked, Notice, ToolEnded
 from tui_agent.llm.demo import DemoProvider
 from tui_agent.planning.goal import State
 from tui_agent.settings.schema import Compaction, Profile, Settings

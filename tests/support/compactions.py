@@ -1,6 +1,6 @@
 """A compaction as it is told when it is done, for what shows it."""
 
-from tui_agent.events import CompactionCompleted
+from tui_agent.changes import CompactionCompleted
 
 COMPACTED = CompactionCompleted(
     trigger="auto",

@@ -109,9 +109,10 @@ async def compact(context: Context) -> None:
     """The whole transaction, with the strategy that asks no model."""
     from tests.compaction.lone import Alone
     from tests.compaction.stories import Scripted
+    from tui_agent.changes import CompactionFailed
     from tui_agent.compaction.making import Wanted
     from tui_agent.context import LogWriteError
-    from tui_agent.events import CompactionFailed, Notice
+    from tui_agent.events import Notice
 
     alone = Alone(context, Scripted(lambda text: ""))
     await alone.compactor.compact(Wanted("manual"))

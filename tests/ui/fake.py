@@ -19,6 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.ui.requests import FakeRequests
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.agent.commands import memory, sharing
 from tui_agent.agent.recall import Recall
@@ -485,7 +486,7 @@ def commands() -> Commands:
         """Go back to before a checkpoint; what followed is kept as a backup"""
         point = next(p for p in session.context.checkpoints() if p.id == int(checkpoint))
         backup = session.context.rewrite("revert", point.history)
-        session.emit(said.Rotated("revert", backup.name, len(session.context.records), point.words))
+        session.emit(changes.Rotated("revert", backup.name, len(session.context.records), point.words))
         return Outcome(f"back before checkpoint {checkpoint}; what was before is {backup.name}")
 
     async def undo(session: FakeSession, later: str = "") -> Outcome:
@@ -527,7 +528,7 @@ def commands() -> Commands:
         """Put a summary in the place of what was said"""
         weight = session.context.weigh()
         session.emit(
-            said.CompactionStarted(
+            changes.CompactionStarted(
                 "manual", "summary", weight.total, "estimated", WINDOW, 150_000, " ".join(instruction)
             )
         )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage
-from tui_agent import events as said
+from tui_agent import changes
 from tui_agent.memory import ledger
 from tui_agent.memory.schema import Memory, Scope
 
@@ -31,7 +31,7 @@ def proposal(
     outside: tuple[str, ...] = (),
     record: str = "r9",
     source: str = "",
-) -> said.MemoryProposed:
+) -> changes.MemoryProposed:
     """A proposal, stored; returns what the session says of it. `source` is the session that it came from."""
     recall = session.memories
     wanted = Memory(
@@ -63,7 +63,7 @@ def now(session: FakeSession) -> dict[str, tuple[str, str, str]]:
     return {m.key: (m.scope, m.status, m.body) for m in session.memories.list()}
 
 
-async def proposed(made: Stage, *events: said.MemoryProposed) -> None:
+async def proposed(made: Stage, *events: changes.MemoryProposed) -> None:
     """The model proposes these at the end of an answer."""
     made.session.emit(*events)
     shown = {event.id for event in events}

@@ -23,6 +23,7 @@ from tests.support.compactions import COMPACTED
 from tests.ui.fake import FakeSession, Todo, conversation
 from tests.ui.memories import on_a_day, proposal, proposed, remembered
 from tests.ui.stage import Stage
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.agent.requests import NotBuilt
 from tui_agent.context import Elision
@@ -144,7 +145,9 @@ async def _retrying(made: Stage) -> None:
 @_scene("not_saved", "not saved", "no space left")
 async def _not_saved(made: Stage) -> None:
     made.session.begin("add a --json flag")
-    made.session.emit(said.LogFailed("no space left on the device", ("free some space", "then send again")))
+    made.session.emit(
+        changes.LogFailed("no space left on the device", ("free some space", "then send again"))
+    )
     made.session.end("failed")
 
 
@@ -359,7 +362,7 @@ async def _letters(made: Stage) -> None:
 # --- the context made smaller
 
 
-_STARTED = said.CompactionStarted("auto", "summary", 19_938, "estimated", 200_000, 19_000)
+_STARTED = changes.CompactionStarted("auto", "summary", 19_938, "estimated", 200_000, 19_000)
 _SUMMARY = """## Goal and current request
 
 Add a `--json` flag to the report command, and say so in the README.
@@ -382,7 +385,7 @@ _COMPACTED = replace(
 @_scene("compacting", "compacting 0 s", "summarising (2 of 5)", "waits, when the summary is there", "stop")
 async def _compacting(made: Stage) -> None:
     made.session.busy = True
-    made.session.emit(_STARTED, said.CompactionStage("summarising (2 of 5)"))
+    made.session.emit(_STARTED, changes.CompactionStage("summarising (2 of 5)"))
     made.session.emit(said.QueueChanged((said.QueuedPrompt("p1", "then write the tests"),)))
     await made.type("and mention it")
 
@@ -428,24 +431,24 @@ async def _compacted_undo(made: Stage) -> None:
 @_scene("compaction_failed", "Compaction failed after 31 s", "(/model)", "ready")
 async def _compaction_failed(made: Stage) -> None:
     ways = ("choose another model (/model)", "try again (/compact)")
-    made.session.emit(_STARTED, said.CompactionFailed("auto", "summary", "overloaded", 31.0, ways))
+    made.session.emit(_STARTED, changes.CompactionFailed("auto", "summary", "overloaded", 31.0, ways))
 
 
 @_scene("compaction_blocked", "Not compacted: not before the tests are green", "(/settings)")
 async def _compaction_blocked(made: Stage) -> None:
-    made.session.emit(_STARTED, said.CompactionSkipped("auto", "hook", "not before the tests are green"))
+    made.session.emit(_STARTED, changes.CompactionSkipped("auto", "hook", "not before the tests are green"))
 
 
 @_scene("compaction_held", "auto-compaction held: /compact", "Nothing is compacted by itself now")
 async def _compaction_held(made: Stage) -> None:
-    made.session.emit(said.CompactionHeld(True))
+    made.session.emit(changes.CompactionHeld(True))
 
 
 @_scene("shortened", "shortened  2 old items", "bash pnpm test, 9,120 characters", "[b] bring back")
 async def _shortened(made: Stage) -> None:
     items = ("read_file src/report.py, 2,061 characters", "bash pnpm test, 9,120 characters")
     why = "frees 20,900 of 101,000 tokens; a summary would be due in about 5 requests"
-    made.session.emit(said.MicroCompacted("e9", items, 101_000, 80_100, why))
+    made.session.emit(changes.MicroCompacted("e9", items, 101_000, 80_100, why))
     await made.until(lambda: "shortened" in made.text)
     made.chat.set_focus(made.chat.transcript)
     await made.settle()
@@ -477,7 +480,7 @@ async def _review(made: Stage) -> None:
     body = "It stands for 34 messages of 120,300 tokens.\nDoubtful: it says that all tests pass."
     title = "Compact from 150,212 to about 41,300 tokens with this summary?"
     question = said.Question("q1", "review", title, body, editable=_SUMMARY)
-    made.session.emit(_STARTED, said.CompactionStage("waiting for your review"), said.Asked(question))
+    made.session.emit(_STARTED, changes.CompactionStage("waiting for your review"), said.Asked(question))
     await made.until(lambda: made.chat.dock.has_keys)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.memories import proposal, proposed, remembered
 from tests.ui.stage import Stage, app_with, stage
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.ui.app import Wanted
 from tui_agent.ui.chat.attachments import Prompt
@@ -138,7 +139,7 @@ def _line_of_card(*keys: str) -> Callable[[Stage], Awaitable[None]]:
 
 
 async def _in_chat(made: Stage) -> None:
-    done = said.CompactionCompleted(
+    done = changes.CompactionCompleted(
         "manual", "summary", 150_212, 41_300, 12.0, "context_3.jsonl", "s1", "what was said", 34
     )
     made.session.emit(done)

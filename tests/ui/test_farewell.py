@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.settings.schema import Price
 from tui_agent.ui.farewell import Totals
@@ -55,7 +56,7 @@ def test_without_a_price_and_from_the_demo_model_no_money_is_shown() -> None:
 def test_a_summary_is_paid_for_too() -> None:
     totals = Totals({"m-1": Price(input=3, output=15, cache_read=0.3)})
     totals.hear(
-        said.CompactionCompleted(
+        changes.CompactionCompleted(
             "manual", "summary", 9, 3, 1.0, "context_1.jsonl", "s", "text", 4,
             input=1_100_000, output=100_000, cache_read=100_000, model="m-1",
         )

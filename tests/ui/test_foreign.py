@@ -10,15 +10,14 @@ from textual.content import Content
 
 from tests.support.hostile import NAMES, TEXTS, acts
 from tests.ui.fake import FakeContext
-from tui_agent.events import (
+from tui_agent.changes import (
     CompactionCompleted,
     CompactionFailed,
     CompactionSkipped,
     CompactionStarted,
     MicroCompacted,
-    Question,
-    QueuedPrompt,
 )
+from tui_agent.events import Question, QueuedPrompt
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui import footer, help, remap, words
 from tui_agent.ui.cards.approval import diff_content

@@ -10,7 +10,7 @@ from tests.support.hostile import TEXTS, acts
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.memories import now, proposal, proposed, remembered
 from tests.ui.stage import Stage, stage
-from tui_agent import events as said
+from tui_agent import changes
 from tui_agent.ui.memory.sidebar import Sidebar
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -492,7 +492,7 @@ async def test_an_event_while_it_is_closed_costs_nothing(tmp_path: Path) -> None
         sidebar = await _opened(made)
         await made.press("f2")
         await made.until(lambda: made.chat.sidebar is None, "it is closed")
-        made.session.emit(said.MemoryChanged("x", "deleted", "user", "x"))
+        made.session.emit(changes.MemoryChanged("x", "deleted", "user", "x"))
         await made.settle()
         assert not [worker for worker in made.app.workers if worker.node is sidebar]
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tui_agent.events import MemoryChanged, MemoryProposed
+from tui_agent.changes import MemoryChanged, MemoryProposed
 from tui_agent.ui.plain.memory import Proposals
 from tui_agent.ui.plain.voice import Voice
 from tui_agent.ui.remembering import HANDFUL

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.stage import Stage, stage
-from tui_agent import events
+from tui_agent import changes
 from tui_agent.llm.demo.phrases import tasks
 from tui_agent.ui.chat import composer
 from tui_agent.ui.chat.attachments import Prompt
@@ -63,7 +63,7 @@ async def test_every_step_waits_for_the_key_it_names(tmp_path: Path) -> None:
         assert at(made) == 4
         await made.press("enter")
         await made.until(lambda: at(made) == 5)
-        made.session.emit(events.Rotated("undo", "context_2.jsonl", 3))
+        made.session.emit(changes.Rotated("undo", "context_2.jsonl", 3))
         await made.until(lambda: at(made) == len(STEPS))
         assert "That is all of it" in made.text
 

@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from tui_agent.agent.bus import now
+from tui_agent.changes import CompactionCompleted, LogFailed
 from tui_agent.context import ContextError
-from tui_agent.events import (
-    CompactionCompleted,
-    Emit,
-    Event,
-    Level,
-    LogFailed,
-    Notice,
-    TurnEnded,
-    UsageReported,
-)
+from tui_agent.events import Emit, Event, Level, Notice, TurnEnded, UsageReported
 from tui_agent.messages.blocks import text_block
 from tui_agent.planning import briefing
 from tui_agent.planning.goal import MAX_REASON_CHARACTERS, STATE_KEY, GoalError, read

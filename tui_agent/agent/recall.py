@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tui_agent.changes import MemoryChanged, MemoryProposed
 from tui_agent.context import ContextError
-from tui_agent.events import Emit, MemoryChanged, MemoryProposed, Notice
+from tui_agent.events import Emit, Notice
 from tui_agent.memory import filed, lives
 from tui_agent.memory.proposals import is_noise
 from tui_agent.memory.schema import StoreError

@@ -24,18 +24,10 @@ from tui_agent.agent.speaker import Chosen, Speaker
 from tui_agent.agent.spending import Spending
 from tui_agent.agent.turn import Turn
 from tui_agent.agent.work import Work
+from tui_agent.changes import LogFailed
 from tui_agent.commands import CommandError, Outcome
 from tui_agent.context import ContextError
-from tui_agent.events import (
-    Answer,
-    Event,
-    LogFailed,
-    ModelChanged,
-    Notice,
-    QueuedPrompt,
-    Reminded,
-    TitleChanged,
-)
+from tui_agent.events import Answer, Event, ModelChanged, Notice, QueuedPrompt, Reminded, TitleChanged
 from tui_agent.messages.exchange import open_calls
 from tui_agent.prompt.skills import named
 from tui_agent.sessions.folder import SessionError

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from tui_agent.changes import CompactionStage
 from tui_agent.compaction.around import Around, Fresh
 from tui_agent.compaction.budget import Budget, Room
 from tui_agent.compaction.compactor import Compactor
@@ -23,7 +24,7 @@ from tui_agent.compaction.outlook import Outlook, outlook
 from tui_agent.compaction.policy import Policy
 from tui_agent.compaction.relief import Relief
 from tui_agent.context import ContextError
-from tui_agent.events import CompactionStage, Emit, Notice
+from tui_agent.events import Emit, Notice
 from tui_agent.llm.provider import ProviderError
 from tui_agent.messages.tokens import Estimator
 from tui_agent.settings.rules import SettingsError

@@ -8,17 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from tui_agent.agent.replies import Overflowed, ReplyFailed
+from tui_agent.changes import LogFailed, LogRecovered, Rotated
 from tui_agent.context import ContextError, LogChanged
-from tui_agent.events import (
-    Emit,
-    LogFailed,
-    LogRecovered,
-    Notice,
-    Rotated,
-    StepStarted,
-    TurnEnded,
-    TurnStarted,
-)
+from tui_agent.events import Emit, Notice, StepStarted, TurnEnded, TurnStarted
 from tui_agent.messages.blocks import text_block
 
 if TYPE_CHECKING:

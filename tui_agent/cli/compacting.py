@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
-from tui_agent.events import CompactionCompleted, CompactionFailed, CompactionSkipped, Event, Notice
+from tui_agent.events import Event, Notice
 from tui_agent.settings.load import load
 from tui_agent.settings.rules import SettingsError
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from tui_agent.agent.session import Session
     from tui_agent.cli.views import Target, View

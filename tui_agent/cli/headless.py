@@ -13,11 +13,18 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tui_agent.changes import (
+    CompactionCompleted,
+    CompactionFailed,
+    CompactionSkipped,
+    LogFailed,
+    MemoryChanged,
+    MemoryProposed,
+)
 from tui_agent.cli.failures import Failed
 from tui_agent.cli.report import complain, say, say_json
 from tui_agent.cli.ways import in_shell, with_ways
@@ -25,13 +32,7 @@ from tui_agent.commands import CommandError
 from tui_agent.events import (
     Answer,
     Asked,
-    CompactionCompleted,
-    CompactionFailed,
-    CompactionSkipped,
     Event,
-    LogFailed,
-    MemoryChanged,
-    MemoryProposed,
     Notice,
     ReplyDropped,
     ReplyEnded,
@@ -50,6 +51,7 @@ from tui_agent.settings.secrets import redact
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from tui_agent.agent.session import Session
     from tui_agent.settings.schema import Settings

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui_agent.changes import MicroCompacted
 from tui_agent.compaction.candidates import (
     Candidates,
     Item,
@@ -26,7 +27,6 @@ from tui_agent.compaction.candidates import (
     said_of,
 )
 from tui_agent.compaction.priority import CRITICAL, Priorities
-from tui_agent.events import MicroCompacted
 from tui_agent.literal import one_line
 
 if TYPE_CHECKING:

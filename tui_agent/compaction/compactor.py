@@ -16,6 +16,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
+from tui_agent.changes import (
+    CompactionCompleted,
+    CompactionSkipped,
+    CompactionStage,
+    CompactionStarted,
+    CompactionSummary,
+    MicroCompacted,
+    Rotated,
+)
+from tui_agent.changes import CompactionFailed as Failed
 from tui_agent.compaction.ahead import Ahead
 from tui_agent.compaction.consent import Consent
 from tui_agent.compaction.making import Made, Skipped, Wanted, look, made, renewed, summary_body
@@ -24,19 +34,7 @@ from tui_agent.compaction.retention import Contract
 from tui_agent.compaction.strategy import CompactionFailed
 from tui_agent.context import ContextError
 from tui_agent.context.compacted import Replacement
-from tui_agent.events import (
-    CompactionCompleted,
-    CompactionSkipped,
-    CompactionStage,
-    CompactionStarted,
-    CompactionSummary,
-    Emit,
-    Event,
-    MicroCompacted,
-    Notice,
-    Rotated,
-)
-from tui_agent.events import CompactionFailed as Failed
+from tui_agent.events import Emit, Event, Notice
 from tui_agent.llm.money import cost
 from tui_agent.llm.provider import ProviderError, Usage
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.changes import CompactionCompleted
 from tui_agent.compaction.making import edited_body, newest_summary
-from tui_agent.events import CompactionCompleted
 
 if TYPE_CHECKING:
     from tui_agent.context import Context

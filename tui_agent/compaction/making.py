@@ -23,10 +23,10 @@ from tui_agent.messages.blocks import text_block
 from tui_agent.messages.exchange import open_calls
 
 if TYPE_CHECKING:
+    from tui_agent.changes import Trigger
     from tui_agent.compaction.policy import Policy
     from tui_agent.compaction.strategy import Model
     from tui_agent.context import Context, Record, Weight
-    from tui_agent.events import Trigger
     from tui_agent.llm.provider import Usage
     from tui_agent.messages.blocks import Message
 

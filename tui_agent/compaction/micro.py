@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui_agent.changes import MicroCompacted
 from tui_agent.compaction.candidates import Candidate, Candidates, Item
 from tui_agent.compaction.economy import Case, Habits, judge
 from tui_agent.compaction.priority import Priorities
-from tui_agent.events import MicroCompacted
 from tui_agent.literal import one_line
 
 if TYPE_CHECKING:

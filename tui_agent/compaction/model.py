@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from tui_agent.events import CompactionStage, Event, RetryWaiting
+from tui_agent.changes import CompactionStage
+from tui_agent.events import Event, RetryWaiting
 from tui_agent.llm.provider import ProviderError, Reply, Usage
 from tui_agent.llm.retry import Retrying
 from tui_agent.messages.tokens import Estimator

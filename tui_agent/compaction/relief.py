@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
+from tui_agent.changes import CompactionHeld, CompactionSkipped
 from tui_agent.compaction.budget import Room
 from tui_agent.compaction.burden import too_high
 from tui_agent.compaction.making import Wanted
 from tui_agent.compaction.outlook import is_held
-from tui_agent.events import CompactionHeld, CompactionSkipped
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS
 
 if TYPE_CHECKING:
+    from tui_agent.changes import Trigger
     from tui_agent.compaction.around import Around
     from tui_agent.compaction.budget import Budget
     from tui_agent.compaction.compactor import Compactor
     from tui_agent.context import Context
-    from tui_agent.events import Emit, Trigger
+    from tui_agent.events import Emit
 
 FRUITLESS = 2
 """After so many runs in a row that gained next to nothing, nothing is compacted by itself any more."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from tui_agent import events
+from tui_agent import changes
 from tui_agent.literal import one_line
 from tui_agent.ui.words import number
 
@@ -23,7 +23,7 @@ Fact = tuple[str, Level]
 
 _SAID = 600
 """Characters of a reason, a doubt or an instruction that are told."""
-_BEGAN: Mapping[events.Trigger, str] = {
+_BEGAN: Mapping[changes.Trigger, str] = {
     "auto": "because the window filled up",
     "manual": "because you asked for it",
     "overflow": "because a request did not fit",
@@ -62,7 +62,7 @@ _SKIPPED: Mapping[str, tuple[str, Level, Sequence[str]]] = {
 """Why there is no compaction -> in words, how grave it is, and what can be done."""
 
 
-def begun(event: events.CompactionStarted, size: str) -> str:
+def begun(event: changes.CompactionStarted, size: str) -> str:
     """That a compaction begins at that size; "" of one that nobody waits for."""
     if event.trigger == "ahead":
         return ""
@@ -71,7 +71,7 @@ def begun(event: events.CompactionStarted, size: str) -> str:
     return f"Compacting {size} of {event.window:,} tokens{due}{focus}"
 
 
-def figures(event: events.CompactionCompleted, counted: Tokens | None = None) -> str:
+def figures(event: changes.CompactionCompleted, counted: Tokens | None = None) -> str:
     """What it came to, shortly; "" where the log does not say. `counted`: the weight after it, once it was counted."""
     if not event.before or not event.after:
         return ""
@@ -80,14 +80,14 @@ def figures(event: events.CompactionCompleted, counted: Tokens | None = None) ->
     return f"{number(event.before, event.mark)} -> {after} tokens{less(event, counted)}{edited}"
 
 
-def less(event: events.CompactionCompleted, counted: Tokens | None = None) -> str:
+def less(event: changes.CompactionCompleted, counted: Tokens | None = None) -> str:
     """The share that went: `, 73% less`."""
     after = event.after if counted is None else counted.count
     share = 1 - after / event.before if event.before else 0
     return f", {share:.0%} less" if share >= 0.01 else ""
 
 
-def facts(event: events.CompactionCompleted) -> list[Fact]:
+def facts(event: changes.CompactionCompleted) -> list[Fact]:
     """What a person should know of a compaction, the gravest first."""
     found: list[Fact] = [
         (f"the log says otherwise: {one_line(doubt, _SAID)}", "error") for doubt in event.doubts
@@ -109,7 +109,7 @@ def facts(event: events.CompactionCompleted) -> list[Fact]:
     return found
 
 
-def _took(event: events.CompactionCompleted) -> str:
+def _took(event: changes.CompactionCompleted) -> str:
     """How it was made, and what that took."""
     said = [event.strategy, _BEGAN[event.trigger]]
     if event.seconds:
@@ -130,39 +130,39 @@ def seconds(value: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def failed(event: events.CompactionFailed) -> tuple[str, Sequence[str]]:
+def failed(event: changes.CompactionFailed) -> tuple[str, Sequence[str]]:
     """That it could not be made and why, and the ways out."""
     reason = one_line(event.reason, _SAID).rstrip(".")
     text = f"Compaction failed after {seconds(event.seconds)}: {reason}. The history is as it was."
     return text, event.ways or (_COMPACT,)
 
 
-def skipped(event: events.CompactionSkipped) -> tuple[str, Level, Sequence[str]]:
+def skipped(event: changes.CompactionSkipped) -> tuple[str, Level, Sequence[str]]:
     """That it was not made and why, how grave that is, and the ways out."""
     words, level, ways = _SKIPPED.get(event.reason, (event.reason, "warning", ()))
     detail = one_line(event.detail, _SAID).rstrip(".")
     return f"Not compacted: {detail or words}", level, ways
 
 
-def held(event: events.CompactionHeld) -> Fact:
+def held(event: changes.CompactionHeld) -> Fact:
     """That compaction by itself is held, or is not any more."""
     if event.held:
         return "Nothing is compacted by itself now, since you undid it: /compact ends that", "warning"
     return "What has to be is compacted by itself again", "info"
 
 
-def shortened(event: events.MicroCompacted) -> str:
+def shortened(event: changes.MicroCompacted) -> str:
     """How many old items were shortened, or exchanges left out."""
     what = "exchange" if event.whole else "item"
     return f"1 old {what}" if len(event.items) == 1 else f"{len(event.items):,} old {what}s"
 
 
-def did(event: events.MicroCompacted) -> str:
+def did(event: changes.MicroCompacted) -> str:
     """What was done to them."""
     return "left out" if event.whole else "shortened"
 
 
-def as_event(head: Mapping[str, Any]) -> events.CompactionCompleted:
+def as_event(head: Mapping[str, Any]) -> changes.CompactionCompleted:
     """The figures of a head record as the event that was sent with them; what it does not say is nothing."""
 
     def whole(key: str) -> int:
@@ -174,7 +174,7 @@ def as_event(head: Mapping[str, Any]) -> events.CompactionCompleted:
         return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
 
     took, cost, mark = head.get("seconds"), head.get("cost"), head.get("mark")
-    return events.CompactionCompleted(
+    return changes.CompactionCompleted(
         trigger=next((known for known in _BEGAN if known == head.get("trigger")), "manual"),
         strategy=str(head.get("strategy") or ""),
         before=whole("before") or whole("tokens"),

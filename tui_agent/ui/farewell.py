@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.ui import words
 
@@ -42,7 +43,7 @@ class Totals:
                 cache_write=event.cache_write,
                 predicted=event.predicted,
             )
-        elif isinstance(event, said.CompactionCompleted) and event.output:
+        elif isinstance(event, changes.CompactionCompleted) and event.output:
             self._tally.add(
                 event.model,
                 input=max(0, event.input - event.cache_read - event.cache_write),

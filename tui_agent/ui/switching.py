@@ -18,7 +18,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tui_agent import literal
-from tui_agent.events import LogFailed, Question, TurnEnded
+from tui_agent.changes import LogFailed
+from tui_agent.events import Question, TurnEnded
 from tui_agent.ui.chat.screen import ChatScreen
 from tui_agent.ui.desk import Desk
 

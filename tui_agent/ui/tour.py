@@ -22,7 +22,8 @@ from textual.style import Style
 from textual.widgets import Static
 
 from tui_agent import paths
-from tui_agent.events import Answered, Rotated, TurnEnded, TurnStarted
+from tui_agent.changes import Rotated
+from tui_agent.events import Answered, TurnEnded, TurnStarted
 
 if TYPE_CHECKING:
     from tui_agent.events import Event

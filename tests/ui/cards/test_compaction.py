@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.support.compactions import COMPACTED
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Tokens
@@ -29,7 +30,7 @@ Add a `--json` flag to the report command.
 """
 
 DONE = replace(COMPACTED, text=SUMMARY)
-STARTED = said.CompactionStarted("auto", "summary", 150_212, "exact", 200_000, 150_000)
+STARTED = changes.CompactionStarted("auto", "summary", 150_212, "exact", 200_000, 150_000)
 
 
 def rewritten(session: FakeSession, op: str = "compaction", backup: str = "context_3.jsonl") -> None:
@@ -49,10 +50,10 @@ def rewritten(session: FakeSession, op: str = "compaction", backup: str = "conte
     head = SimpleNamespace(index=len(context.records) - 1, op=op, backup=backup, figures=figures)
     context.heads = [head]
     context.can_undo = True
-    session.emit(said.Rotated(op, backup, len(context.records)))
+    session.emit(changes.Rotated(op, backup, len(context.records)))
 
 
-async def compacted(made: Stage, done: said.CompactionCompleted = DONE) -> None:
+async def compacted(made: Stage, done: changes.CompactionCompleted = DONE) -> None:
     """A compaction begins and comes into force."""
     made.session.emit(STARTED)
     rewritten(made.session)
@@ -265,7 +266,7 @@ async def test_the_question_goes_when_another_change_of_history_comes_first(tmp_
         _later(made.session)
         await made.press("ctrl+x", "u")
         await made.until(lambda: made.chat.dock.card is not None, "the question")
-        made.session.emit(said.Rotated("revert", "context_4.jsonl", 9))
+        made.session.emit(changes.Rotated("revert", "context_4.jsonl", 9))
         await made.until(lambda: made.chat.dock.card is None, "it is withdrawn")
         await made.press("down", "enter")
         await made.settle()
@@ -283,7 +284,7 @@ async def test_undo_of_a_compaction_that_was_made_again_asks_too(tmp_path: Path)
             index=len(context.records) - 1, op="redo", backup="context_5.jsonl", figures={}
         )
         context.heads.append(redone)
-        made.session.emit(said.Rotated("redo", "context_5.jsonl", len(context.records)))
+        made.session.emit(changes.Rotated("redo", "context_5.jsonl", len(context.records)))
         await made.press("ctrl+home")
         await made.until(lambda: "summary of what came before" in made.text, "the summary")
         await made.pilot.click(offset=_place(made, "summary of what came before"))
@@ -352,7 +353,9 @@ async def test_the_summary_is_written_in_the_person_s_own_editor(
 async def test_old_items_come_back_together(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         items = ("read_file src/report.py, 2,061 characters", "bash pnpm test, 9,120 characters")
-        made.session.emit(said.MicroCompacted("e9", items, 101_000, 80_100, "20,900 tokens saved, 3 turns"))
+        made.session.emit(
+            changes.MicroCompacted("e9", items, 101_000, 80_100, "20,900 tokens saved, 3 turns")
+        )
         await made.until(
             lambda: "shortened  2 old items  ~101,000 -> ~80,100 tokens" in made.text, "the line"
         )
@@ -370,7 +373,9 @@ async def test_old_items_come_back_together(tmp_path: Path) -> None:
     ("event", "words"),
     [
         (
-            said.CompactionFailed("auto", "summary", "the model is overloaded", 31.0, ("wait (/compact)",)),
+            changes.CompactionFailed(
+                "auto", "summary", "the model is overloaded", 31.0, ("wait (/compact)",)
+            ),
             (
                 "Compaction failed after 31 s: the model is overloaded.",
                 "wait (/compact)",
@@ -378,12 +383,15 @@ async def test_old_items_come_back_together(tmp_path: Path) -> None:
             ),
         ),
         (
-            said.CompactionSkipped("auto", "hook", "not before the tests are green"),
+            changes.CompactionSkipped("auto", "hook", "not before the tests are green"),
             ("Not compacted: not before the tests are green", "(/settings)"),
         ),
-        (said.CompactionSkipped("manual", "short", ""), ("Not compacted: there is too little",)),
-        (said.CompactionSkipped("auto", "floor", ""), ("the system prompt and the tools alone", "(/model)")),
-        (said.CompactionHeld(True), ("Nothing is compacted by itself now",)),
+        (changes.CompactionSkipped("manual", "short", ""), ("Not compacted: there is too little",)),
+        (
+            changes.CompactionSkipped("auto", "floor", ""),
+            ("the system prompt and the tools alone", "(/model)"),
+        ),
+        (changes.CompactionHeld(True), ("Nothing is compacted by itself now",)),
     ],
     ids=["failed", "hook", "short", "floor", "held"],
 )
@@ -391,7 +399,7 @@ async def test_why_there_is_none_is_said_with_the_ways_out(
     event: said.Event, words: tuple[str, ...], tmp_path: Path
 ) -> None:
     async with stage(tmp_path) as made:
-        made.session.emit(*(() if isinstance(event, said.CompactionHeld) else (STARTED,)), event)
+        made.session.emit(*(() if isinstance(event, changes.CompactionHeld) else (STARTED,)), event)
         await made.until(lambda: words[0] in made.text, "the line")
         assert all(word in made.text for word in words), made.text
         assert "compacting" not in made.lines[0]
@@ -399,7 +407,7 @@ async def test_why_there_is_none_is_said_with_the_ways_out(
 
 async def test_a_way_out_of_it_is_a_click(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
-        made.session.emit(said.CompactionSkipped("auto", "held", ""))
+        made.session.emit(changes.CompactionSkipped("auto", "held", ""))
         await made.until(lambda: "compact now (/compact)" in made.text, "the line")
         await made.pilot.click(offset=_place(made, "(/compact)"))
         await made.until(lambda: made.session.performed == [("compact",)], "what was asked")
@@ -412,7 +420,7 @@ async def test_while_it_runs_the_stage_is_shown_and_words_are_queued(tmp_path: P
     async with stage(tmp_path) as made:
         await made.press("f5")
         await made.until(lambda: "compacting" in made.lines[0], "the status line")
-        made.session.emit(said.CompactionStage("summarising (2 of 5)"))
+        made.session.emit(changes.CompactionStage("summarising (2 of 5)"))
         await made.until(lambda: "summarising (2 of 5)" in made.lines[0], "the stage")
         await made.type("then this")
         assert made.chat.composer.text == "then this"
@@ -422,7 +430,7 @@ async def test_while_it_runs_the_stage_is_shown_and_words_are_queued(tmp_path: P
         made.session.emit(said.QueueChanged((said.QueuedPrompt("p1", "then this", "turn"),)))
         await made.until(lambda: "waits, when the summary is there: then this" in made.text, "the queue")
         made.session.busy = False
-        made.session.emit(said.QueueChanged(()), said.CompactionSkipped("manual", "cancelled", ""))
+        made.session.emit(said.QueueChanged(()), changes.CompactionSkipped("manual", "cancelled", ""))
         await made.until(lambda: "ready" in made.lines[0], "the end")
         assert "Enter:" not in made.text
 
@@ -440,7 +448,7 @@ async def test_a_rewrite_in_a_turn_loses_no_queued_words_and_no_command_that_run
         session.emit(DONE)
         await made.until(lambda: "[k] keep more" in made.text, "the card")
         session.emit(said.ToolProgress("own1", "built twice\n"))
-        session.emit(said.QueueChanged(()), said.Appended("user", "r60", 9), said.StepStarted(2))
+        session.emit(said.QueueChanged(()), changes.Appended("user", "r60", 9), said.StepStarted(2))
         await made.until(lambda: "> then the tests" in made.text, "the words")
         await made.until(lambda: "built twice" in made.text, "what it printed")
         session.emit(

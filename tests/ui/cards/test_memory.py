@@ -10,6 +10,7 @@ from tests.support.hostile import TEXTS, acts
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.memories import now, proposal, proposed, remembered
 from tests.ui.stage import Stage, stage
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.ui.cards.memory import MemoryCard
 from tui_agent.ui.remembering import HANDFUL
@@ -115,7 +116,7 @@ async def test_esc_leaves_it_for_later_and_it_waits_over_turns_and_rewrites(tmp_
         await made.until(lambda: "answering" in made.lines[0], "the turn")
         made.session.end()
         await made.until(lambda: "1 to answer" in made.lines[0], "the count")
-        made.session.emit(said.Rotated("compaction", "context_1.jsonl", len(made.session.context.records)))
+        made.session.emit(changes.Rotated("compaction", "context_1.jsonl", len(made.session.context.records)))
         await made.press("ctrl+end")
         await made.until(lambda: ASKED in made.text, "the card")
         assert "1 to answer" in made.lines[0]
@@ -180,7 +181,7 @@ async def test_a_text_that_is_written_anew_outlives_a_rewrite_and_goes_when_it_i
         await proposed(made, event)
         await _click(made, "[e] edit")
         await made.until(lambda: made.chat.dock.card is not None and made.chat.dock.card.writes, "the line")
-        made.session.emit(said.Rotated("compaction", "context_1.jsonl", len(made.session.context.records)))
+        made.session.emit(changes.Rotated("compaction", "context_1.jsonl", len(made.session.context.records)))
         await made.until(lambda: ASKED in made.text, "the proposal")
         assert made.chat.dock.card is not None and made.chat.dock.card.writes
         await made.session.perform("reject", event.id)
@@ -340,7 +341,7 @@ async def test_a_decision_made_elsewhere_settles_the_card(tmp_path: Path) -> Non
 async def test_what_is_remembered_for_the_session_alone_is_said(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         event = proposal(made.session, "The branch is called next.", scope="session", key="branch")
-        made.session.emit(said.MemoryChanged(event.id, "accepted", "session", "branch"))
+        made.session.emit(changes.MemoryChanged(event.id, "accepted", "session", "branch"))
         await made.until(lambda: "remembered  session  branch" in made.text, "the line")
         assert "to answer" not in made.lines[0]
 
@@ -350,20 +351,20 @@ async def test_of_a_turn_that_was_undone_no_card_is_left(tmp_path: Path) -> None
         event = proposal(made.session)
         await proposed(made, event)
         made.session.memories.store.suspend(made.session.id, [event.record])
-        made.session.emit(said.Rotated("revert", "context_1.jsonl", len(made.session.context.records)))
-        made.session.emit(said.MemoryChanged(event.id, "suspended", "workspace", "commit.style"))
+        made.session.emit(changes.Rotated("revert", "context_1.jsonl", len(made.session.context.records)))
+        made.session.emit(changes.MemoryChanged(event.id, "suspended", "workspace", "commit.style"))
         await made.until(lambda: "to answer" not in made.lines[0], "the count")
         assert "[a]" not in made.text
-        made.session.emit(said.Rotated("redo", "context_1.jsonl", len(made.session.context.records)))
+        made.session.emit(changes.Rotated("redo", "context_1.jsonl", len(made.session.context.records)))
         made.session.memories.store.resume(made.session.id, [event.record])
-        made.session.emit(said.MemoryChanged(event.id, "resumed", "workspace", "commit.style"))
+        made.session.emit(changes.MemoryChanged(event.id, "resumed", "workspace", "commit.style"))
         await made.until(lambda: ASKED in made.text and "1 to answer" in made.lines[0], "it is asked again")
 
 
 @pytest.mark.parametrize("name", ["markup", "osc 52", *SELDOM])
 async def test_hostile_texts_are_shown_literally(name: str, tmp_path: Path) -> None:
     text = TEXTS[name]
-    event = said.MemoryProposed("m1", "user", text[:60], text[:300], text[:100], "r1", (text[:80],))
+    event = changes.MemoryProposed("m1", "user", text[:60], text[:300], text[:100], "r1", (text[:80],))
     async with stage(tmp_path, size=(120, 50)) as made:
         await proposed(made, event)
         await made.until(lambda: "[e] edit" in made.text, "the card")

@@ -295,7 +295,7 @@ async def test_a_file_that_is_no_picture_is_named_instead_and_said(tmp_path: Pat
 
 
 async def test_going_back_brings_words_and_pictures_into_the_composer(tmp_path: Path) -> None:
-    from tui_agent.events import Rotated
+    from tui_agent.changes import Rotated
 
     async with stage(tmp_path) as made:
         made.session.emit(Rotated("revert", "context_1.jsonl", 1, "see [Image #1]", (block(),)))

@@ -11,7 +11,7 @@ import pytest
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
 from tests.ui.transcript.test_search import by_hand
-from tui_agent import events as said
+from tui_agent import changes
 from tui_agent.messages.blocks import text_block
 
 
@@ -119,7 +119,7 @@ async def test_hits_follow_while_the_log_grows(tmp_path: Path) -> None:
         await find(view, "--json")
         total = by_hand(view.session.context.history, "--json")
         view.session.context.say("user", text_block("and --json again"))
-        view.session.emit(said.Appended("user", view.session.context.history[-1].id, 99))
+        view.session.emit(changes.Appended("user", view.session.context.history[-1].id, 99))
         await view.until(lambda: said_in(view).endswith(f"of {total + 1}"), "the new hit")
 
 
@@ -127,7 +127,7 @@ async def test_a_history_that_was_rewritten_is_searched_anew(tmp_path: Path) -> 
     async with stage(tmp_path, prepare=many_turns) as view:
         await find(view, "rows as json")
         view.session.context.rewrite("revert", 8)
-        view.session.emit(said.Rotated("revert", "context_1.jsonl", 3))
+        view.session.emit(changes.Rotated("revert", "context_1.jsonl", 3))
         await view.until(lambda: said_in(view).endswith("of 2"), "the new count")
 
 

@@ -9,6 +9,7 @@ from textual.content import Content
 
 from tests.support.hostile import SMALL, acts
 from tests.ui.stage import stage
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.agent.commands import goal
 from tui_agent.context import Context
@@ -145,7 +146,7 @@ async def test_a_turn_of_it_is_read_from_the_log_as_it_was_shown(tmp_path: Path)
     assert goals[0].text.startswith("Turn 1 of the work on the goal")
     assert [entry.label for entry in read if isinstance(entry, Aside)][1:] != ["goal"]
     async with stage(tmp_path / "screen") as made:
-        made.session.emit(said.Appended("user", record.id, 5))
+        made.session.emit(changes.Appended("user", record.id, 5))
         made.session.emit(said.TurnStarted("u", number, "", goal=text))
         await made.until(lambda: "Turn 1 of the work on the goal" in made.text)
         shown = [entry for entry in made.chat.transcript.entries if isinstance(entry, Aside)]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.support.hostile import TEXTS, acts
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import Stage, stage
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.messages.blocks import text_block
 from tui_agent.settings.schema import Settings
@@ -297,9 +298,9 @@ async def test_what_happens_is_named_in_the_status_line(tmp_path: Path) -> None:
         await made.until(lambda: "writing bash" in made.lines[0])
         session.emit(said.RetryWaiting(2, 5, 3.0, "429"))
         await made.until(lambda: "try 2/5 in 3 s" in made.lines[0])
-        session.emit(said.LogFailed("no space left", ("free some",)))
+        session.emit(changes.LogFailed("no space left", ("free some",)))
         await made.until(lambda: "not saved" in made.lines[0])
-        session.emit(said.LogRecovered())
+        session.emit(changes.LogRecovered())
         session.end()
         await made.until(lambda: "ready" in made.lines[0])
 
@@ -337,7 +338,9 @@ async def test_hostile_text_shows_literally_everywhere(part: int, tmp_path: Path
             session.context.line(text.encode("utf-8", "replace"), damaged=text or "empty")
             session.emit(said.TitleChanged(text), said.ModelChanged(text, 200_000, False))
             session.begin(text)
-            session.emit(said.QueueChanged((said.QueuedPrompt("p1", text),)), said.Appended("user", "r1", 1))
+            session.emit(
+                said.QueueChanged((said.QueuedPrompt("p1", text),)), changes.Appended("user", "r1", 1)
+            )
             session.ask(title=text, body=text, place=text, rule=text, warning=text, editable=text)
             await made.until(lambda: made.chat.dock.card is not None)
             card = made.chat.dock.card

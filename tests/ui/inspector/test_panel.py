@@ -10,7 +10,7 @@ import pytest
 from tests.ui.fake import FakeSession, conversation
 from tests.ui.inspector.logs import TABS, is_at
 from tests.ui.stage import Stage, stage
-from tui_agent import events as said
+from tui_agent import changes
 from tui_agent.context import Elision
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.chat import copying
@@ -259,7 +259,7 @@ async def test_records_follow_the_log_and_keep_the_chosen_row(tmp_path: Path) ->
         context = made.session.context
         for number in range(50):
             record = context.line({"role": "user", "content": f"word {number}"})
-            made.session.emit(said.Appended("user", record.id, record.line))
+            made.session.emit(changes.Appended("user", record.id, record.line))
         await made.until(lambda: len(rows) == len(context.records), "the new rows")
         assert rows.cursor == 0
         assert rows.scroll_offset.y == 0
@@ -459,7 +459,7 @@ async def test_many_records_at_once_are_followed_together(
         context = made.session.context
         for number in range(100):
             record = context.line({"role": "user", "content": f"word {number}"})
-            made.session.emit(said.Appended("user", record.id, record.line))
+            made.session.emit(changes.Appended("user", record.id, record.line))
         await made.until(lambda: len(panel.tab.rows) == len(context.records), "the new rows")
         assert followed <= 2
         assert panel.tab.rows.cursor == 1

@@ -14,7 +14,7 @@ from tests.ui.fake import FakeSession, conversation
 from tests.ui.inspector.logs import TABS, is_at, looking
 from tests.ui.stage import Stage, stage
 from tests.ui.test_session import opened
-from tui_agent import events as said
+from tui_agent import changes
 from tui_agent.agent.requests import NotBuilt
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Tokens
@@ -383,7 +383,7 @@ async def test_what_does_not_fit_is_said_with_the_ways_out(tmp_path: Path) -> No
         await made.settle()
         made.session.requests.fails = None
         made.session.context.say("user", text_block("again"))
-        made.session.emit(said.Appended("user", "r99", 99))
+        made.session.emit(changes.Appended("user", "r99", 99))
         await made.until(lambda: "what is sent" in made.text, "it can be built again")
         assert len(tab.rows) > 3
 
@@ -395,12 +395,12 @@ async def test_it_follows_the_session_and_the_cursor_stays_on_its_row(tmp_path: 
         built = len(made.session.requests.built)
         for number in range(40):
             made.session.context.say("user", text_block(f"word {number}"))
-            made.session.emit(said.Appended("user", f"r{number}", number))
+            made.session.emit(changes.Appended("user", f"r{number}", number))
         await made.until(lambda: "your words  43" in made.text)
         assert len(made.session.requests.built) - built <= 4, "not once for each record"
         assert "answers" in str(tab.cells(tab.rows.cursor)[0])
         made.session.context.rewrite("revert", 4)
-        made.session.emit(said.Rotated("revert", "context_1.jsonl", 9))
+        made.session.emit(changes.Rotated("revert", "context_1.jsonl", 9))
         await made.until(lambda: "answers  2" in made.text, "after going back")
 
 
@@ -412,7 +412,7 @@ async def test_an_older_request_stays_while_the_session_goes_on(tmp_path: Path) 
         built = list(made.session.requests.built)
         made.session.context.say("user", text_block("more"))
         made.session.requests.send(9)
-        made.session.emit(said.Appended("user", "r99", 99))
+        made.session.emit(changes.Appended("user", "r99", 99))
         await made.until(lambda: "of 3" in made.text, "there is one more")
         assert made.session.requests.built == built, "what was sent is not built again"
 

@@ -8,12 +8,12 @@ import pytest
 
 from tests.support.hostile import TEXTS, acts
 from tests.ui.transcript.host import Checkpoint, Running, running
+from tui_agent.changes import LogFailed
 from tui_agent.events import (
     Answer,
     Answered,
     Asked,
     Event,
-    LogFailed,
     ModelChanged,
     Notice,
     Question,

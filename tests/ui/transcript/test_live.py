@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.ui.transcript.host import Host, Running, running
+from tui_agent.changes import Appended, LogFailed, LogRecovered
 from tui_agent.events import (
     Answer,
     Answered,
-    Appended,
     Asked,
     LeftOut,
-    LogFailed,
-    LogRecovered,
     ModelChanged,
     Notice,
     Question,

@@ -7,7 +7,7 @@ from textual.theme import Theme
 
 from tests.ui.transcript.host import Checkpoint, Running, answer, result, running, turns, use, words
 from tests.ui.transcript.test_search import all_hits, by_hand, looked
-from tui_agent import events
+from tui_agent import changes, events
 from tui_agent.messages.blocks import Message
 from tui_agent.ui import themes
 from tui_agent.ui.transcript.entries import ToolCall
@@ -174,16 +174,16 @@ async def test_what_came_while_the_program_runs_is_gone_to_as_the_log_has_it() -
         transcript = app.transcript
         transcript.load(list(log), [])
         await app.feed(
-            events.Appended("user", "r1", 1),
+            changes.Appended("user", "r1", 1),
             events.TurnStarted("u", 1, "please find the zebra"),
             events.ThinkingDelta("hm, zebra"),
             events.TextDelta("I run **zebra** now."),
             events.ToolUseDelta("c1", "bash", 10),
-            events.Appended("assistant", "r2", 2),
+            changes.Appended("assistant", "r2", 2),
             events.ReplyEnded("r2", "tool_use", "I run **zebra** now."),
             events.ToolStarted("c1", "bash", "zebra -v", {"command": "zebra -v"}),
             events.ToolProgress("c1", "zebra 1"),
-            events.Appended("user", "r3", 3),
+            changes.Appended("user", "r3", 3),
             events.ToolEnded("c1", "bash", "zebra -v", "ok", "", "zebra 1.0", 9, 0.1, record="r3"),
         )
         log += [

@@ -12,7 +12,7 @@ import pytest
 from tests.ui.transcript.host import Checkpoint, Running, answer, result, running, use, words
 from tests.ui.transcript.test_search import all_hits, by_hand, looked
 from tests.ui.transcript.test_seek import go
-from tui_agent import events
+from tui_agent import changes, events
 from tui_agent.events import OWN_COMMAND
 from tui_agent.messages.blocks import Message
 from tui_agent.ui.themes import ASCII
@@ -59,7 +59,7 @@ class Day:
             self.keep(words(injected, origin="injection"))
         at = f"2026-01-01T10:00:00.{len(self.messages):06}A"
         self.checkpoints.append(Checkpoint(number, at=at, words=prompt))
-        self.say(events.Appended("user", self.keep(words(prompt)), 1))
+        self.say(changes.Appended("user", self.keep(words(prompt)), 1))
         self.say(events.TurnStarted("u", number, prompt))
         self.say(events.StepStarted(1))
         thinking = {"type": "thinking", "thinking": "what is there?", "signature": ""}

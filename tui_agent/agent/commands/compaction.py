@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_agent.agent.commands.travel import arrived
+from tui_agent.changes import Rotated
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.compaction.editing import edit
 from tui_agent.compaction.handover import summary_of
 from tui_agent.compaction.making import Wanted, newest_summary
-from tui_agent.events import Rotated
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session

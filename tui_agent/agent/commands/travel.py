@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui_agent.changes import Rotated
 from tui_agent.commands import Outcome
-from tui_agent.events import Rotated
 from tui_agent.planning import goal, mode, plan, todo
 
 if TYPE_CHECKING:

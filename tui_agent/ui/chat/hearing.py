@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.commands import CommandError
 
@@ -23,9 +24,9 @@ _STREAMS = frozenset(("asking", "thinking", "answering"))
 """What is done while the model should be heard."""
 _DELTAS = (said.TextDelta, said.ThinkingDelta, said.ToolUseDelta, said.ToolProgress)
 """Events that are not traced."""
-_COSTS = (said.UsageReported, said.CompactionCompleted)
+_COSTS = (said.UsageReported, changes.CompactionCompleted)
 """Events after which the session has come to more."""
-_REMEMBERS = (said.MemoryProposed, said.MemoryChanged, said.TurnEnded)
+_REMEMBERS = (changes.MemoryProposed, changes.MemoryChanged, said.TurnEnded)
 """Events after which memories may be others; at the end of a turn those of another program."""
 
 
@@ -39,7 +40,7 @@ class Hearing:
     async def hear(self, event: Event) -> None:
         """Take one event, in the order they were emitted."""
         screen = self._screen
-        if not isinstance(event, said.Rotated):
+        if not isinstance(event, changes.Rotated):
             screen.transcript.feed(event)
         if isinstance(event, said.StepStarted | said.TurnEnded) and screen.session is not None:
             context = screen.session.context
@@ -93,20 +94,20 @@ class Hearing:
                 await screen.ask(event.question)
             case said.Answered():
                 await screen.dock.settle(event.question)
-            case said.Appended():
+            case changes.Appended():
                 if screen.panel is not None:
                     screen.panel.grew()
                 screen.find_more()
-            case said.Rotated():
+            case changes.Rotated():
                 screen.rotated(event)
                 screen.results.rotated(event)
-            case said.CompactionStarted() | said.CompactionStage() | said.CompactionHeld():
+            case changes.CompactionStarted() | changes.CompactionStage() | changes.CompactionHeld():
                 self._compacts(event)
-            case said.CompactionCompleted() | said.CompactionFailed() | said.CompactionSkipped():
+            case changes.CompactionCompleted() | changes.CompactionFailed() | changes.CompactionSkipped():
                 self._compacted(event)
-            case said.LogFailed():
+            case changes.LogFailed():
                 screen.status.tell(trouble="not saved")
-            case said.LogRecovered():
+            case changes.LogRecovered():
                 screen.status.tell(trouble="")
             case _:
                 pass
@@ -129,21 +130,23 @@ class Hearing:
             with contextlib.suppress(OSError, CommandError):
                 self._screen.status.tell(cost=await session.spending.line())
 
-    def _compacts(self, event: said.CompactionStarted | said.CompactionStage | said.CompactionHeld) -> None:
+    def _compacts(
+        self, event: changes.CompactionStarted | changes.CompactionStage | changes.CompactionHeld
+    ) -> None:
         """The history is being summarised beside what the person does, or that is held."""
         screen = self._screen
         match event:
-            case said.CompactionStarted(trigger=trigger):
+            case changes.CompactionStarted(trigger=trigger):
                 screen.status.compact(ahead=trigger == "ahead")
                 screen.queue_line.compact(not self._in_turn)
                 screen.show_keys()
-            case said.CompactionStage(stage=stage):
+            case changes.CompactionStage(stage=stage):
                 screen.status.tell(stage=stage)
-            case said.CompactionHeld(held=held):
+            case changes.CompactionHeld(held=held):
                 screen.status.tell(held=held)
 
     def _compacted(
-        self, event: said.CompactionCompleted | said.CompactionFailed | said.CompactionSkipped
+        self, event: changes.CompactionCompleted | changes.CompactionFailed | changes.CompactionSkipped
     ) -> None:
         """It is done, or was not to be."""
         screen = self._screen

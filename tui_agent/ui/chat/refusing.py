@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.commands import CommandError
 from tui_agent.events import Question
@@ -46,7 +47,7 @@ class Refusing:
                 self._refuses(dict.fromkeys(records, message.partition("\n")[0]))
                 if records:
                     self._screen.work(self.ask(ways, asked=False), "cards")
-            case said.TurnStarted() | said.Rotated():
+            case said.TurnStarted() | changes.Rotated():
                 self._failed = False
                 if self._asked:
                     self._asked = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.commands import CommandError
 from tui_agent.events import Answer, Question
@@ -20,7 +21,7 @@ from tui_agent.ui.transcript.remembered import Folded, Proposal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui_agent.events import MemoryChanged, MemoryProposed
+    from tui_agent.changes import MemoryChanged, MemoryProposed
     from tui_agent.memory.schema import Memory
     from tui_agent.ui.chat.screen import ChatScreen
     from tui_agent.ui.transcript.entries import Result
@@ -70,9 +71,9 @@ class Remembering:
         match event:
             case said.TurnStarted():
                 self._turn, self._fold = [], None
-            case said.MemoryProposed():
+            case changes.MemoryProposed():
                 self._propose(event)
-            case said.MemoryChanged():
+            case changes.MemoryChanged():
                 self._changed(event)
 
     def _propose(self, event: MemoryProposed) -> None:

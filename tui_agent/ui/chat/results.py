@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.commands import CommandError
 from tui_agent.events import Question
@@ -47,7 +48,7 @@ class Results:
         self._screen = screen
         self._made: Result | None = None
         """The card of the newest compaction, while it is the last rewrite."""
-        self._uncounted: said.CompactionCompleted | None = None
+        self._uncounted: changes.CompactionCompleted | None = None
         """What its weight after is estimated of, until the endpoint has counted it."""
         self._letters: Letters | None = None
 
@@ -82,7 +83,7 @@ class Results:
         if isinstance(event, said.RequestFailed) or "refusing" in self.__dict__:  # none is made for nothing
             self.refusing.hear(event)
         match event:
-            case said.CompactionCompleted():
+            case changes.CompactionCompleted():
                 from tui_agent.ui.transcript.compacted import completed  # not needed before there is one
 
                 self._settle()
@@ -93,10 +94,10 @@ class Results:
             case said.TurnStarted():
                 self._settle()
                 self.remembering.hear(event)
-            case said.MemoryProposed() | said.MemoryChanged():
+            case changes.MemoryProposed() | changes.MemoryChanged():
                 self.remembering.hear(event)
 
-    def rotated(self, event: said.Rotated) -> None:
+    def rotated(self, event: changes.Rotated) -> None:
         """The history was read anew after a rewrite."""
         self._screen.work(self._screen.withdraw(_UNDO), "cards")
         made = self._made

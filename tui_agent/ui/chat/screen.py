@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from tui_agent.agent.session import Session
+    from tui_agent.changes import Rotated
     from tui_agent.context import Context
-    from tui_agent.events import Answer, Emit, Event, Rotated
+    from tui_agent.events import Answer, Emit, Event
     from tui_agent.ui import bindings
     from tui_agent.ui.chat.attachments import Prompt
     from tui_agent.ui.chat.hearing import Hearing

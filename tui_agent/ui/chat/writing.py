@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from tui_agent.agent.session import Session
-    from tui_agent.events import Emit, Rotated
+    from tui_agent.changes import Rotated
+    from tui_agent.events import Emit
     from tui_agent.ui import bindings
     from tui_agent.ui.chat.composer import Composer
     from tui_agent.ui.chat.files import Files

@@ -14,7 +14,7 @@ from tui_agent.ui.remembering import after, changes, written
 from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:
-    from tui_agent.events import MemoryProposed
+    from tui_agent.changes import MemoryProposed
     from tui_agent.memory.schema import Change, Memory
     from tui_agent.ui.memory.tree import Heading
 

@@ -11,7 +11,7 @@ from tui_agent.ui.remembering import PLACES
 
 if TYPE_CHECKING:
     from tui_agent.agent.recall import Recall
-    from tui_agent.events import MemoryProposed
+    from tui_agent.changes import MemoryProposed
     from tui_agent.memory.schema import Memory, Status
 
 SHELVES: Mapping[Status, str] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tui_agent import events as said
+from tui_agent import changes
 from tui_agent.ui import compacting
 
 if TYPE_CHECKING:
     from tui_agent.events import Event
 
-ENDS = (said.CompactionCompleted, said.CompactionFailed, said.CompactionSkipped)
+ENDS = (changes.CompactionCompleted, changes.CompactionFailed, changes.CompactionSkipped)
 """After these nothing is summarised any more."""
 _LABEL = "compaction"
 _GRAVE = {"info": _LABEL, "warning": "warning", "error": "warning"}
@@ -20,24 +20,24 @@ _GRAVE = {"info": _LABEL, "warning": "warning", "error": "warning"}
 def told(event: Event) -> Iterator[tuple[str, str]]:
     """The lines for an event, each with its label; none for what has nothing to do with it."""
     match event:
-        case said.CompactionStarted(tokens=tokens, mark=mark):
+        case changes.CompactionStarted(tokens=tokens, mark=mark):
             size = f"{tokens:,}" if mark == "exact" else f"about {tokens:,}"
             if words := compacting.begun(event, size):
                 yield words, _LABEL
-        case said.CompactionStage(stage=stage):
+        case changes.CompactionStage(stage=stage):
             yield stage, _LABEL
-        case said.CompactionCompleted():
+        case changes.CompactionCompleted():
             yield from _completed(event)
-        case said.CompactionFailed():
+        case changes.CompactionFailed():
             text, ways = compacting.failed(event)
             yield "\n".join([text, *_ways(ways)]), "error"
-        case said.CompactionSkipped():
+        case changes.CompactionSkipped():
             text, level, ways = compacting.skipped(event)
             yield "\n".join([text, *_ways(ways)]), _GRAVE[level]
-        case said.CompactionHeld():
+        case changes.CompactionHeld():
             text, level = compacting.held(event)
             yield text, _GRAVE[level]
-        case said.MicroCompacted(elide=elide, before=before, after=after):
+        case changes.MicroCompacted(elide=elide, before=before, after=after):
             done = compacting.did(event)
             yield f"{compacting.shortened(event)} {done}, {_weights(before, after, 'estimated')}", _LABEL
             yield f"/unelide {elide} brings back what was {done}", _LABEL
@@ -45,7 +45,7 @@ def told(event: Event) -> Iterator[tuple[str, str]]:
             return
 
 
-def _completed(event: said.CompactionCompleted) -> Iterator[tuple[str, str]]:
+def _completed(event: changes.CompactionCompleted) -> Iterator[tuple[str, str]]:
     what = "the summary that you wrote is in force" if event.edited else "the summary is in force"
     yield f"{what}, {_weights(event.before, event.after, event.mark)}{compacting.less(event)}", _LABEL
     for fact, level in compacting.facts(event):

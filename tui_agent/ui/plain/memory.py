@@ -13,7 +13,7 @@ from tui_agent import literal
 from tui_agent.ui.remembering import HANDFUL, PLACES, after, changes, next_scope, written
 
 if TYPE_CHECKING:
-    from tui_agent.events import MemoryChanged, MemoryProposed
+    from tui_agent.changes import MemoryChanged, MemoryProposed
     from tui_agent.ui.plain.voice import Voice
 
 _TOO_SOON_S = 0.5

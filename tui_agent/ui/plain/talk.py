@@ -10,8 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.changes import MemoryChanged, MemoryProposed
 from tui_agent.commands import CommandError, arguments
-from tui_agent.events import Answer, Answered, Asked, Event, MemoryChanged, MemoryProposed, TurnStarted
+from tui_agent.events import Answer, Answered, Asked, Event, TurnStarted
 from tui_agent.settings.rules import SettingsError
 from tui_agent.ui.farewell import Totals, farewell
 from tui_agent.ui.plain.asking import Asking

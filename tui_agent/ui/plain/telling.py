@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui_agent import changes, literal
 from tui_agent import events as said
-from tui_agent import literal
 from tui_agent.ui import words
 from tui_agent.ui.plain import compacting
 from tui_agent.ui.plain.reading import change, count
@@ -124,13 +124,13 @@ class Telling:
                 self._attempt = attempt
             case said.RequestFailed(message=message, ways=ways):
                 self._fail(message, ways)
-            case said.LogFailed(message=message, ways=ways):
+            case changes.LogFailed(message=message, ways=ways):
                 self._fail(f"the session could not be written. {message}", ways)
             case said.StateChanged(key="mode", value=mode) if self._in_turn:
                 self._voice.say(f"the mode is {mode} now", "note")
             case said.StateChanged(key="goal", value=value):
                 self._goal = value
-            case said.LogRecovered():
+            case changes.LogRecovered():
                 self._voice.say("the session is written again", "note")
             case said.Reminded(told=told, left=left):
                 if told:
@@ -150,13 +150,13 @@ class Telling:
 
     def _compaction(self, event: Event) -> None:
         """What becomes of the context: it is summarised, or old results are shortened."""
-        stage = event.stage if isinstance(event, said.CompactionStage) else ""
+        stage = event.stage if isinstance(event, changes.CompactionStage) else ""
         if stage and stage == self._stage:
             return  # a strategy may begin with what was said before it
         self._stage = stage
         for text, label in compacting.told(event):
             self._voice.say(text, label)
-        if isinstance(event, said.CompactionStarted) and event.trigger != "ahead":
+        if isinstance(event, changes.CompactionStarted) and event.trigger != "ahead":
             self._do("compacting")
         elif isinstance(event, compacting.ENDS) and self.doing == "compacting":
             self._do("asking the model" if self._in_turn else "")

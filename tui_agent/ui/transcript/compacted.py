@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_agent import events
+from tui_agent import changes, events
 from tui_agent.literal import one_line
 from tui_agent.ui import compacting
 from tui_agent.ui.transcript.entries import Entry, Failure, Note, Result, plain
@@ -28,23 +28,23 @@ _SAID = 400
 def told(event: events.Event) -> Entry | None:
     """What the chat says of what happens to a compaction before it is in force, or of what is done without one."""
     match event:
-        case events.CompactionStarted():
+        case changes.CompactionStarted():
             words = compacting.begun(event, number(event.tokens, event.mark))
             return Note(words) if words else None
-        case events.CompactionFailed():
+        case changes.CompactionFailed():
             return Failure(*compacting.failed(event))
-        case events.CompactionSkipped():
+        case changes.CompactionSkipped():
             words, level, ways = compacting.skipped(event)
             return Failure(words, ways, level)
-        case events.CompactionHeld():
+        case changes.CompactionHeld():
             return Note(*compacting.held(event))
-        case events.MicroCompacted():
+        case changes.MicroCompacted():
             return _shortened(event)
         case _:
             return None
 
 
-def completed(event: events.CompactionCompleted) -> Result:
+def completed(event: changes.CompactionCompleted) -> Result:
     """The card of a compaction that is in force."""
     text = plain_text(event.text)
     return Result(
@@ -59,7 +59,7 @@ def completed(event: events.CompactionCompleted) -> Result:
     )
 
 
-def _shortened(event: events.MicroCompacted) -> Result:
+def _shortened(event: changes.MicroCompacted) -> Result:
     """Old results that were elided in one batch."""
     weight = f"{number(event.before, 'estimated')} -> {number(event.after, 'estimated')} tokens"
     return Result(
@@ -87,7 +87,7 @@ def of_summary(message: Message, context: Context) -> Result:
     return made
 
 
-def counted(event: events.CompactionCompleted, context: Context) -> str | None:
+def counted(event: changes.CompactionCompleted, context: Context) -> str | None:
     """The figures of a compaction once the endpoint has counted what it left; None until then."""
     head = _head_of(event.summary, context)
     found = context.counted_after(head) if head is not None else None

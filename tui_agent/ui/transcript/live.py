@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from tui_agent import events
+from tui_agent import changes, events
 from tui_agent.messages.blocks import text_block
 from tui_agent.ui.transcript.calls import Calls
 from tui_agent.ui.transcript.entries import (
@@ -146,10 +146,10 @@ class Live:
             case events.RequestFailed(_, message, ways):
                 self._end_retry()
                 self._fail(message, ways)
-            case events.LogFailed(message, ways):
+            case changes.LogFailed(message, ways):
                 self._fail(f"The session could not be written. {message}", ways)
                 self._trouble.add(message)
-            case events.LogRecovered():
+            case changes.LogRecovered():
                 self._shown.put(Note("The session is written again."))
             case events.Notice(text, level):
                 self._shown.put(Note(text, level))
@@ -158,11 +158,11 @@ class Live:
                 for text in event.repaired:
                     self._shown.put(Note(text, "warning"))
             case (
-                events.CompactionStarted()
-                | events.CompactionFailed()
-                | events.CompactionSkipped()
-                | events.CompactionHeld()
-                | events.MicroCompacted()
+                changes.CompactionStarted()
+                | changes.CompactionFailed()
+                | changes.CompactionSkipped()
+                | changes.CompactionHeld()
+                | changes.MicroCompacted()
             ):
                 self._compaction(event)
             case events.ModelChanged(model):
@@ -191,7 +191,7 @@ class Live:
             self._delivered = None
             if not (isinstance(event, events.ToolEnded) and event.record == record):
                 self._shown.put(Words(words, record=record))
-        if isinstance(event, events.Appended) and event.role == "user":
+        if isinstance(event, changes.Appended) and event.role == "user":
             self._said = event.record
         match event:
             case events.QueueChanged(prompts):
@@ -203,7 +203,7 @@ class Live:
                     if prompt.when == "step"
                 ]
                 self._queue = waiting
-            case events.Appended("user", record) if self._taken:
+            case changes.Appended("user", record) if self._taken:
                 self._delivered = self._taken.pop(0), record
             case _:
                 self._taken = []

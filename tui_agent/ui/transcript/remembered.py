@@ -15,7 +15,7 @@ from tui_agent.ui.remembering import after, changes, written
 from tui_agent.ui.transcript.entries import Result
 
 if TYPE_CHECKING:
-    from tui_agent.events import MemoryProposed
+    from tui_agent.changes import MemoryProposed
     from tui_agent.ui.transcript.entries import FactLevel
 
 ACCEPT, REJECT, EDIT, SCOPE, UNDO, LOOK = (
