@@ -6,6 +6,7 @@ import asyncio
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -17,6 +18,7 @@ from tests.compaction.test_compactor import Counting
 from tests.support import sessions
 from tests.support.examples import examples
 from tui_agent.agent.building import assemble
+from tui_agent.agent.staying import staying
 from tui_agent.agent.ways import ways_out
 from tui_agent.compaction import picked
 from tui_agent.compaction.making import Wanted
@@ -109,6 +111,29 @@ async def test_a_summary_of_next_to_nothing_is_no_way_out(tmp_path: Path) -> Non
         assemble(context, Limits(sessions.MODEL, 8_000, 1_024))
     assert not any("/compact" in way for way in refused.value.ways)
     assert len(numbers(refused.value.ways, "elide")) == 1
+    await context.close()
+
+
+async def test_what_is_never_left_out_is_named_with_the_reason(tmp_path: Path) -> None:
+    context = await opened(tmp_path / "context.jsonl")
+    await context.write_system_prompt("be good")
+    messages: list[tuple[dict[str, Any], str | None]] = [
+        ({"role": "user", "content": "pin this"}, None),
+        ({"role": "assistant", "content": "it is", "model": sessions.MODEL}, None),
+        ({"role": "user", "content": "a new goal"}, "summary"),
+        ({"role": "user", "content": "and now"}, None),
+        ({"role": "user", "content": "mind the goal"}, "injection"),
+        ({"role": "assistant", "content": "I do", "model": sessions.MODEL}, None),
+    ]
+    ids = [(await context.append_message(body, origin=origin))[0].id for body, origin in messages]
+    await context.mark(ids[0], pinned=True)
+    assert staying(context) == {
+        ids[0]: "pinned",
+        ids[2]: "a summary",
+        ids[3]: "newest words",
+        ids[4]: "a reminder",
+        ids[5]: "newest turn",
+    }, "and the answer of an earlier turn may go"
     await context.close()
 
 

@@ -6,7 +6,7 @@ Nothing is read before somebody looks, and what takes long is done in threads.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,8 @@ class Built(Struct, frozen=True):
     log: Shown
     """The log that tells of it."""
     refusal: DoesNotFit | None = None
+    stays: Mapping[str, str] = {}
+    """Of a refused one: the records that are never left out, each with the reason in a few words."""
 
 
 class Requests:
@@ -206,7 +208,9 @@ class Requests:
         except DoesNotFit as refusal:
             manifest = refusal.manifest
             built = await asyncio.to_thread(_built, None, manifest.request, manifest, self._context)
-            return replace(built, refusal=refusal)
+            from tui_agent.agent.staying import staying  # not needed while requests fit
+
+            return replace(built, refusal=refusal, stays=await asyncio.to_thread(staying, self._context))
         return await asyncio.to_thread(_built, None, request, manifest, self._context)
 
     async def diff(self, before: int | None, after: int | None) -> Difference:
