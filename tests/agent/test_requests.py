@@ -215,6 +215,26 @@ async def test_what_does_not_fit_is_refused_with_the_ways_out(tmp_path: Path) ->
     assert refused.value.ways
 
 
+async def test_what_is_refused_can_be_looked_at_and_its_items_are_the_total_that_is_too_much(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server:
+        settings = scripted_settings(server, context_window=8_000, max_output_tokens=1_024)
+        async with engine(tmp_path, server, settings=settings) as run:
+            await _talk(run, server, "one")
+            await run.context.append_message({"role": "user", "content": "word " * 9_000})
+            looked = await run.session.requests.look(None)
+            assert looked.refusal is not None and looked.refusal.ways
+            assert looked.manifest.total.count == run.context.weigh().total > looked.manifest.window == 8_000
+            assert sum(item.tokens.count for item in looked.items) == looked.manifest.total.count
+            assert "word word" in str(looked.request.body())
+            assert [len(server.requests), len(run.context.usages())] == [1, 1], "it is only looked at"
+            await run.session.requests.follow()
+            found = await run.session.requests.diff(0, None)
+            assert found.tokens("added") > 8_000
+            assert (await run.session.requests.look(0)).refusal is None
+
+
 async def test_the_endpoint_counts_and_what_it_refuses_is_said(tmp_path: Path) -> None:
     async with ScriptedServer() as server, engine(tmp_path, server) as run:
         await _talk(run, server, "one")

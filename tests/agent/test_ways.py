@@ -6,8 +6,8 @@ import asyncio
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
