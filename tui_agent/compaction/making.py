@@ -88,11 +88,16 @@ class Terms(Struct, frozen=True):
     limit: int
     window: int
 
-    def chosen(self, context: Context, upto: int, also: Collection[str] = ()) -> Retained:
-        """What stays of the first `upto` bytes of a log. Reads much of it: call it in a thread."""
+    def chosen(
+        self, context: Context, upto: int, also: Collection[str] = (), *, newest: int | None = None
+    ) -> Retained:
+        """What stays of the first `upto` bytes of a log. Reads much of it: call it in a thread.
+
+        `newest` takes the place of how many of the newest messages are to stay; 0: all of them.
+        """
         return retain(
             context,
-            newest=self.newest,
+            newest=self.newest if newest is None else newest,
             budget=self.budget,
             room=self.room,
             utmost=self.utmost,
@@ -149,7 +154,7 @@ def look(
     floor, limit = terms.floor, terms.limit
     if floor >= limit and wanted.trigger in _UNASKED:
         raise Skipped("floor", too_high(floor, limit))
-    retained = terms.chosen(context, upto)
+    retained = _worth_it(context, terms, terms.chosen(context, upto), upto)
     if floor >= limit and not (retained.replaced or retained.cut):
         raise Skipped("floor", too_high(floor, limit))
     burden = ""
@@ -175,6 +180,16 @@ def look(
         whole=originals(context, retained.replaced),
     )
     return Look(upto, generation, weight, retained, ledger, source, terms, burden)
+
+
+def _worth_it(context: Context, terms: Terms, found: Retained, upto: int) -> Retained:
+    """The choice; or that all messages stay, where a summary could be no smaller than what it is of, and cutting the
+    results that are too large makes enough room.
+    """
+    if not (found.cut and found.replaced and found.tokens.count < LEAST_SUMMARY):
+        return found
+    whole = terms.chosen(context, upto, newest=0)
+    return whole if whole.cut and terms.floor + whole.stays < terms.limit else found
 
 
 def _terms(context: Context, wanted: Wanted, policy: Policy, *, most: int, window: int, total: int) -> Terms:
@@ -213,6 +228,21 @@ def renewed(context: Context, found: Look) -> Look:
     dropped = [message for message in found.retained.kept if message.id not in retained.reasons]
     kept = sorted([*retained.kept, *dropped], key=lambda message: context.record(message.id).index)
     return replace(found, retained=replace(retained, kept=tuple(kept)))
+
+
+def cut_alone(context: Context, found: Look) -> Sequence[Mapping[str, Any]]:
+    """Items that cut results which are too large to stay whole, where the next request can be sent with these cut and
+    not without; else none. As the log is now: something may have been pinned meanwhile. Call it in a thread.
+    """
+    total, most = context.weigh().total, found.terms.window - ANSWER_TOKENS
+    if total <= most:
+        return ()
+    cut = found.terms.chosen(context, found.upto).cut
+    shorter: dict[str, dict[int | None, str | None]] = {}
+    for item in cut:
+        shorter.setdefault(item["record"], {})[item["block"]] = item["as"]
+    freed = sum(context.tokens(name).count - context.estimated(name, to) for name, to in shorter.items())
+    return cut if total - freed <= most else ()
 
 
 async def made(found: Look, strategy: Compaction, model: Model) -> Made:

@@ -49,6 +49,7 @@ _SKIPPED: Mapping[str, tuple[str, Level, Sequence[str]]] = {
         "warning",
         (_LARGEST, "change how much stays (/settings)", _MODEL, _CLEAR),
     ),
+    "cut": ("the summary failed, and cutting long results was enough", "warning", ()),
     "no_progress": ("the last ones freed next to nothing", "warning", (_LARGEST, _MODEL, _CLEAR)),
     "hook": ("the hook said no", "warning", ("change or remove the hook (/settings)",)),
     "cancelled": ("stopped; the history is as it was", "info", ("begin again (/compact)",)),
