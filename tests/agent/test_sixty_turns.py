@@ -21,17 +21,23 @@ from tui_agent.settings.schema import Compaction
 
 
 @pytest.mark.parametrize(
-    ("window", "thinking"),
+    ("window", "thinking", "batches", "summaries"),
     [
-        (200_000, "off"),
-        pytest.param(200_000, "medium", marks=pytest.mark.slow),
-        pytest.param(60_000, "off", marks=pytest.mark.slow),
-        pytest.param(24_000, "off", marks=pytest.mark.slow),
+        (200_000, "off", 0, 0),
+        pytest.param(200_000, "medium", 0, 0, marks=pytest.mark.slow),
+        pytest.param(40_000, "off", 1, 0, marks=pytest.mark.slow),
+        pytest.param(24_000, "off", 0, 2, marks=pytest.mark.slow),
     ],
     ids=["plain", "thinking", "shortened", "compacted"],
 )
 async def test_sixty_turns_are_valid_extend_each_other_and_are_read_from_the_cache(
-    tmp_path: Path, clock: Clock, weather: Weather, window: int, thinking: str
+    tmp_path: Path,
+    clock: Clock,
+    weather: Weather,
+    window: int,
+    thinking: str,
+    batches: int,
+    summaries: int,
 ) -> None:
     prepare(tmp_path)
     async with ScriptedServer() as server:
@@ -44,12 +50,13 @@ async def test_sixty_turns_are_valid_extend_each_other_and_are_read_from_the_cac
             async for _ in LongTalk(run, server, weather).turns(60):
                 clock.seconds += 20
             usages, surprises = run.all(UsageReported), [n for n in run.all(Notice) if n.source == "cache"]
-            breaks, told = len(run.all(CompactionCompleted)) + len(run.all(MicroCompacted)), _told(run)
+            made_shorter, told = (len(run.all(MicroCompacted)), len(run.all(CompactionCompleted))), _told(run)
+    breaks = sum(made_shorter)
     answered = _answered(server.requests)
     for (before, after), usage in zip(pairwise(answered), usages[1:], strict=True):
         assert bool(validity.extends(before, after)) == bool(usage.parted), usage
     assert sum(bool(usage.parted) for usage in usages) == breaks and surprises == []
-    assert bool(breaks) == (window < 200_000)
+    assert made_shorter == (batches, summaries)
     assert {_breakpoints(body) for body in server.requests} <= {2, 3, 4}
     assert breaks or {"memory", "weather", "goal", "plan", "mode"} <= told
     figures = [(usage.cache_read, usage.cache_write, usage.input) for usage in usages]
