@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tui_agent.ui.chat.status import StatusLine
     from tui_agent.ui.hosted import HostedApp
     from tui_agent.ui.inspector.panel import Panel
+    from tui_agent.ui.memory.browser import Browser
     from tui_agent.ui.memory.sidebar import Sidebar
     from tui_agent.ui.order import Hold
     from tui_agent.ui.transcript.view import Transcript
@@ -257,7 +258,7 @@ class Places(Copying):
         event.stop()
         self.copy(event.text)
 
-    def on_sidebar_keys_changed(self, event: Sidebar.KeysChanged) -> None:
+    def on_browser_keys_changed(self, event: Browser.KeysChanged) -> None:
         event.stop()
         self.show_keys()
 
