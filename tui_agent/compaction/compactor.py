@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
@@ -22,13 +22,13 @@ from tui_agent.changes import (
     CompactionStage,
     CompactionStarted,
     CompactionSummary,
-    MicroCompacted,
     Rotated,
 )
 from tui_agent.changes import CompactionFailed as Failed
 from tui_agent.compaction.ahead import Ahead
 from tui_agent.compaction.consent import Consent
-from tui_agent.compaction.making import Made, Skipped, Wanted, cut_alone, look, made, renewed, summary_body
+from tui_agent.compaction.cutting import Cutting
+from tui_agent.compaction.making import Made, Skipped, Wanted, look, made, renewed, summary_body
 from tui_agent.compaction.outlook import outlook
 from tui_agent.compaction.retention import Contract
 from tui_agent.compaction.strategy import CompactionFailed
@@ -53,10 +53,6 @@ _LEAST_GAIN = 0.1
 """A run that nobody asked for and that frees less than this part of the limit is fruitless: the next would be due at
 once."""
 _WITHOUT_MODEL = "extractive"
-_NOT_WORTH_IT = "there was next to nothing to summarise; long results were cut to their heads and tails"
-_CUT_INSTEAD = (
-    "the summary failed, so only long results were cut to their heads and tails: now the next request fits"
-)
 
 
 class Compactor:
@@ -82,6 +78,7 @@ class Compactor:
         self.on_compacted = on_compacted
         self._clock = clock
         self._consent = Consent(context, around, emit, self._say)
+        self._cutting = Cutting(context, around, gate, emit)
         self.ahead = Ahead(context, self._prepared, around.spawn, emit)
         self.busy = False
         """True while a summary is made or put in force."""
@@ -105,6 +102,7 @@ class Compactor:
         try:
             return await self._compact(wanted, name, started)
         except Skipped as skipped:
+            self.fruitless += skipped.reason == "cut"
             self._emit(CompactionSkipped(wanted.trigger, skipped.reason, str(skipped)))
         except asyncio.CancelledError:
             if not self._in_force:
@@ -162,13 +160,13 @@ class Compactor:
         self._say("looking at the history")
         found = await self._look(wanted)
         if not found.retained.replaced:
-            await self._cut(found)
+            await self._cutting.only(found)
         model = self._around.model(self._hear)
         self._say("summarising")
         try:
             return _with_usage(await self._summarised(found, name, model), model)
         except (CompactionFailed, ProviderError) as error:
-            await self._cut_instead(found, error)
+            await self._cutting.instead(found, error)
             if name == _WITHOUT_MODEL or not await self._consent.to_fall_back(wanted, found, error):
                 raise
         self._say("summarising without a model")
@@ -190,41 +188,6 @@ class Compactor:
             if not found.burden:
                 raise
             raise CompactionFailed(f"{error}. Besides, {found.burden}", ways=error.ways) from error
-
-    async def _cut(self, found: Look) -> None:
-        """All messages stay, so only results that are too large are cut.
-
-        Raises:
-            Skipped: always: no summary is made.
-        """
-        async with self._gate:
-            await self._shorten(found.retained.cut)
-        await self._around.settled()
-        if found.burden and self._context.weigh().total >= found.terms.limit:
-            raise Skipped("kept", f"{_NOT_WORTH_IT}. Still, {found.burden}")
-        raise Skipped("short", _NOT_WORTH_IT)
-
-    async def _cut_instead(self, found: Look, error: Exception) -> None:
-        """There is no summary, so results that are too large are cut if that alone lets the next request be sent.
-
-        Raises:
-            Skipped: they were.
-        """
-        async with self._gate:
-            cut = await asyncio.to_thread(cut_alone, self._context, found)
-            if not cut:
-                return
-            await self._shorten(cut)
-        self.fruitless += 1
-        await self._around.settled()
-        raise Skipped("cut", f"{_CUT_INSTEAD} ({error})") from error
-
-    async def _shorten(self, cut: Sequence[Mapping[str, Any]]) -> None:
-        """Cut these results, and tell it; the gate is held."""
-        before = self._context.weigh().total
-        record = await self._context.elide(cut, by="auto", reason="budget")
-        items = tuple("a long result, cut to its head and tail" for _ in cut)
-        self._emit(MicroCompacted(record.id, items, before, self._context.weigh().total))
 
     async def _prepared(self) -> Made | None:
         """A summary to have at hand, made without a word; None if there is nothing to gain."""

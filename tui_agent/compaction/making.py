@@ -230,21 +230,6 @@ def renewed(context: Context, found: Look) -> Look:
     return replace(found, retained=replace(retained, kept=tuple(kept)))
 
 
-def cut_alone(context: Context, found: Look) -> Sequence[Mapping[str, Any]]:
-    """Items that cut results which are too large to stay whole, where the next request can be sent with these cut and
-    not without; else none. As the log is now: something may have been pinned meanwhile. Call it in a thread.
-    """
-    total, most = context.weigh().total, found.terms.window - ANSWER_TOKENS
-    if total <= most:
-        return ()
-    cut = found.terms.chosen(context, found.upto).cut
-    shorter: dict[str, dict[int | None, str | None]] = {}
-    for item in cut:
-        shorter.setdefault(item["record"], {})[item["block"]] = item["as"]
-    freed = sum(context.tokens(name).count - context.estimated(name, to) for name, to in shorter.items())
-    return cut if total - freed <= most else ()
-
-
 async def made(found: Look, strategy: Compaction, model: Model) -> Made:
     """Let a strategy summarise, and hold what it gives against what is known.
 

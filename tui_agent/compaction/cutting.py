@@ -1,0 +1,87 @@
+"""Results that are too large to stay whole are cut, and no summary is made: none is worth it, or none can be had.
+
+It is one batch that can be taken back, as every elision can. What is pinned, or marked to stay, is not cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tui_agent.changes import MicroCompacted
+from tui_agent.compaction.making import ANSWER_TOKENS, Skipped
+
+if TYPE_CHECKING:
+    from tui_agent.compaction.around import Around
+    from tui_agent.compaction.making import Look
+    from tui_agent.context import Context
+    from tui_agent.events import Emit
+
+_CUT = "a long result, cut to its head and tail"
+_NOT_WORTH_IT = "there was next to nothing to summarise; long results were cut to their heads and tails"
+_INSTEAD = (
+    "the summary failed, so only long results were cut to their heads and tails: now the next request fits"
+)
+
+Items = Sequence[Mapping[str, Any]]
+"""Those of an elision."""
+
+
+class Cutting:
+    """Cuts results of one log; `gate` is held while it does."""
+
+    def __init__(self, context: Context, around: Around, gate: asyncio.Lock, emit: Emit) -> None:
+        self._context = context
+        self._around = around
+        self._gate = gate
+        self._emit = emit
+
+    async def only(self, found: Look) -> None:
+        """All messages stay, so nothing is done but to cut.
+
+        Raises:
+            Skipped: always: no summary is made.
+        """
+        async with self._gate:
+            await self._cut(found.retained.cut)
+        await self._around.settled()
+        if found.burden and self._context.weigh().total >= found.terms.limit:
+            raise Skipped("kept", f"{_NOT_WORTH_IT}. Still, {found.burden}")
+        raise Skipped("short", _NOT_WORTH_IT)
+
+    async def instead(self, found: Look, error: Exception) -> None:
+        """There is no summary, as `error` says: cut, if that alone lets the next request be sent.
+
+        Raises:
+            Skipped: that was done.
+        """
+        async with self._gate:
+            items = await asyncio.to_thread(enough, self._context, found)
+            if not items:
+                return
+            await self._cut(items)
+        await self._around.settled()
+        raise Skipped("cut", f"{_INSTEAD} ({error})") from error
+
+    async def _cut(self, items: Items) -> None:
+        before = self._context.weigh().total
+        record = await self._context.elide(items, by="auto", reason="budget")
+        after = self._context.weigh().total
+        self._emit(MicroCompacted(record.id, (_CUT,) * len(items), before, after))
+
+
+def enough(context: Context, found: Look) -> Items:
+    """Items that cut what is too large, where the next request can be sent with these cut and not without; else none.
+
+    As the log is now: something may have been pinned since it was looked at. Call it in a thread.
+    """
+    total, most = context.weigh().total, found.terms.window - ANSWER_TOKENS
+    if total <= most:
+        return ()
+    items = found.terms.chosen(context, found.upto).cut
+    shorter: dict[str, dict[int | None, str | None]] = {}
+    for item in items:
+        shorter.setdefault(item["record"], {})[item["block"]] = item["as"]
+    freed = sum(context.tokens(name).count - context.estimated(name, to) for name, to in shorter.items())
+    return items if total - freed <= most else ()
