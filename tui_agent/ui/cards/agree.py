@@ -12,7 +12,8 @@ from textual.content import Content
 from tui_agent import literal
 from tui_agent.events import Answer
 from tui_agent.ui import words
-from tui_agent.ui.cards.card import Card, Choice
+from tui_agent.ui.cards.card import Card
+from tui_agent.ui.cards.choices import Choice
 
 
 class AgreeCard(Card):

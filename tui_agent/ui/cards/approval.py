@@ -14,8 +14,9 @@ from textual.content import Content
 from tui_agent import literal
 from tui_agent.events import Answer, Question
 from tui_agent.ui import words
-from tui_agent.ui.cards.card import Card, Choice
+from tui_agent.ui.cards.card import Card
 from tui_agent.ui.cards.change import diff_content
+from tui_agent.ui.cards.choices import Choice
 from tui_agent.ui.cards.rule import meaning
 
 _ONCE, _RULE = Choice("y", "once"), Choice("w", "write a rule")

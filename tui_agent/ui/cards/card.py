@@ -19,17 +19,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.style import Style
 from textual.widgets import Static
 
 from tui_agent import literal
 from tui_agent.ui.cards import arming
+from tui_agent.ui.cards.body import Body
+from tui_agent.ui.cards.choices import Choice, Choices
 from tui_agent.ui.cards.packing import packed, window
 from tui_agent.ui.reply import ReplyLine
-from tui_agent.ui.themes import UNICODE
 
 if TYPE_CHECKING:
     from textual import events
@@ -43,14 +43,6 @@ _TITLE = 64
 """Cells of a title."""
 _FRAME = 2
 """Rows of the border."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One answer: its letter (`""`: only by Up / Down and Enter, or the mouse) and its words."""
-
-    letter: str
-    words: str
 
 
 class Card(Vertical, can_focus=True):
@@ -80,7 +72,6 @@ class Card(Vertical, can_focus=True):
         self.question = question
         self.position = (1, 1)
         self._gate = arming.Gate(self, self._alone)
-        self._at: int | None = None
         self._purpose = ""
         self._hint = ""
         self._early = ""
@@ -91,18 +82,12 @@ class Card(Vertical, can_focus=True):
         self.late: list[events.Key] = []
         """What was pressed after the answer was given."""
         # kept here, because a card is still told things while it is being removed
-        self._shown = Static(markup=False)
-        self._scroll = VerticalScroll(self._shown, classes="card-body", can_focus=False)
+        self._body = Body()
         self._facts = Static(classes="card-facts", markup=False)
-        self._options = Static(classes="card-choices", markup=False)
+        self._choices = Choices()
         self._line = ReplyLine()
         self._drawn = False
         self._rows = 10
-        self._body_lines = 1
-        self._laid_out = False
-        """It is known which rows of the body are seen."""
-        self._read = False
-        """The end of the body was seen."""
 
     # --- what a kind of card says
 
@@ -138,25 +123,25 @@ class Card(Vertical, can_focus=True):
     # --- the screen of it
 
     def compose(self) -> ComposeResult:
-        yield self._scroll
+        yield self._body
         yield self._facts
-        yield self._options
+        yield self._choices
         yield self._line
 
     def on_mount(self) -> None:
         self._drawn = True
         self._line.display = False
-        self.watch(self._scroll, "scroll_y", self._scrolled, init=False)
+        self.watch(self._body, "scroll_y", self._scrolled, init=False)
         self.come_to_front()
         self.redraw(body=True)
 
     def on_resize(self) -> None:
         # only after the next refresh is it known how much of the body is seen
-        self._laid_out = False
+        self._body.laid_out = False
         self.call_after_refresh(self._lay_out)
 
     def _lay_out(self) -> None:
-        self._laid_out = True
+        self._body.laid_out = True
         self.redraw()
 
     def _scrolled(self) -> None:
@@ -167,10 +152,7 @@ class Card(Vertical, can_focus=True):
         if not self._drawn:
             return
         if body:
-            shown = self.body()
-            self._body_lines = shown.plain.count("\n") + 1
-            self._shown.update(shown)
-            self._laid_out = self._read = False
+            self._body.show(self.body())
             self.call_after_refresh(self._lay_out)
         self._title()
         self.fit(self._rows)
@@ -194,15 +176,6 @@ class Card(Vertical, can_focus=True):
         self.border_title = Content(literal.one_line(self.question.title, _TITLE))
         self.border_subtitle = Content(place if self.has_focus_within else f"{place} - Tab to answer")
 
-    def _choice_parts(self) -> list[Content]:
-        parts = []
-        for index, choice in enumerate(self.choices()):
-            key = f"[{choice.letter}] " if choice.letter else f"{UNICODE.bullets[0]} "
-            text = Content.assemble((key, "bold $text-accent"), literal.one_line(choice.words, 60))
-            text = text.stylize("reverse" if index == self._at else "")
-            parts.append(text.stylize(Style.from_meta({"choice": index})))
-        return parts
-
     def fit(self, rows: int) -> None:
         """Take at most `rows` rows, border included.
 
@@ -217,15 +190,15 @@ class Card(Vertical, can_focus=True):
         facts = packed(self._facts_now(), width, "   ")
         least = int(bool(self._hint or self.question.warning))
         writing = self._line.display
-        choices = [] if writing else packed(self._choice_parts(), width, "  ")
+        choices = [] if writing else self._choices.rows(self.choices(), width)
         wanted = min(_MOST_LINE_ROWS, max(1, self._line.wrapped_document.height)) if writing else len(choices)
         answers = max(1, min(wanted, inner - 1 - least))
-        body = min(self.body_rows, self._body_lines)
+        body = min(self.body_rows, self._body.lines)
         told = max(least, min(len(facts), inner - answers - body))
         self._show(self._facts, window(facts, told, width))
-        self._show(self._options, window(choices, answers, width, at=self._at or 0))
+        self._show(self._choices, window(choices, answers, width, at=self._choices.marked or 0))
         self._line.styles.max_height = answers if writing else _MOST_LINE_ROWS
-        self._scroll.styles.max_height = max(1, inner - answers - told)
+        self._body.styles.max_height = max(1, inner - answers - told)
 
     def _show(self, part: Static, content: Content) -> None:
         part.update(content)
@@ -310,7 +283,7 @@ class Card(Vertical, can_focus=True):
         if letter := self._gate.forget():
             self.typed(letter + character)
         elif key == "space":
-            self._turn(self._scroll.size.height)
+            self._turn(self._body.size.height)
         elif key in ("up", "down"):
             self._move(1 if key == "down" else -1)
         elif key == "enter":
@@ -352,48 +325,39 @@ class Card(Vertical, can_focus=True):
     @property
     def unread(self) -> int:
         """Rows of the body below what is shown."""
-        scroll = self._scroll
-        if not scroll.size.height:
-            return self._body_lines
-        return max(0, scroll.virtual_size.height - scroll.size.height - round(scroll.scroll_y))
+        return self._body.unread
 
     @property
     def unseen(self) -> int:
         """Rows of the body below what is shown; 0 once its end was seen."""
-        if self._laid_out and not self.unread:
-            self._read = True
-        return 0 if self._read else max(1, self.unread)
+        return self._body.unseen
 
     def _turn(self, rows: int) -> None:
-        """Scroll the body by rows, now: the next key may already ask where it stands."""
-        self._scroll.scroll_to(y=self._scroll.scroll_y + rows, animate=False, immediate=True)
+        self._body.turn(rows)
         self.redraw()
 
     def _move(self, step: int) -> None:
         """Down scrolls the body to its end, then goes through the choices; Up the same way back."""
-        count = len(self.choices())
-        if step > 0 and self._at is None and self.unread:
+        choices = self._choices
+        if step > 0 and choices.marked is None and self._body.unread:
             self._turn(1)
-        elif step < 0 and self._at in (None, 0):
-            if self._at == 0:
-                self._at = None
-            else:
-                self._turn(-1)
-        elif count:
-            self._at = 0 if self._at is None else min(count - 1, self._at + step)
+        elif step < 0 and choices.marked is None:
+            self._turn(-1)
+        else:
+            choices.step(step, len(self.choices()))
         self.redraw()
 
     def _enter(self) -> None:
-        choices = self.choices()
-        if self._at is not None and self._at < len(choices):
-            self.choose(choices[self._at])
+        choices, marked = self.choices(), self._choices.marked
+        if marked is not None and marked < len(choices):
+            self.choose(choices[marked])
         else:
             letters = any(choice.letter for choice in choices)
             self.hint("choose with Down and Enter" + (", or press a letter" if letters else ""))
 
     def unmark(self) -> None:
         """No answer is marked any more; what is offered changed."""
-        self._at = None
+        self._choices.marked = None
 
     def on_click(self, event: events.Click) -> None:
         event.stop()

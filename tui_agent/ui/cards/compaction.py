@@ -15,7 +15,8 @@ from textual.content import Content
 from tui_agent import literal
 from tui_agent.events import Answer, Question
 from tui_agent.ui.cards import arming
-from tui_agent.ui.cards.card import Card, Choice
+from tui_agent.ui.cards.card import Card
+from tui_agent.ui.cards.choices import Choice
 
 if TYPE_CHECKING:
     from textual import events

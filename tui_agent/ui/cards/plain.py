@@ -8,7 +8,8 @@ from typing import ClassVar
 from textual.content import Content
 
 from tui_agent.events import Answer
-from tui_agent.ui.cards.card import Card, Choice
+from tui_agent.ui.cards.card import Card
+from tui_agent.ui.cards.choices import Choice
 from tui_agent.ui.transcript.said import way_command
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from tui_agent.events import Answer, Question
-from tui_agent.ui.cards.card import Choice
+from tui_agent.ui.cards.choices import Choice
 from tui_agent.ui.cards.compaction import ReviewCard
 
 _ASK, _AUTO = "ask", "auto-edit"
