@@ -19,7 +19,8 @@ from tests.support.server import Hold, Reply
 from tui_agent.context import Context, LogWriteError
 from tui_agent.context.lease import Lease
 from tui_agent.messages.exchange import open_calls
-from tui_agent.sessions.catalog import Catalog, Entry
+from tui_agent.sessions.catalog import Catalog
+from tui_agent.sessions.entry import Entry
 
 SECONDS = 60
 

@@ -15,7 +15,8 @@ from tests.cli.command import session as on_disk
 from tests.support.hostile import TEXTS, acts
 from tests.ui.stage import Stage, stage
 from tui_agent.context.lease import Lease
-from tui_agent.sessions.catalog import Catalog, Entry
+from tui_agent.sessions.catalog import Catalog
+from tui_agent.sessions.entry import Entry
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.ui.listing import Listing
 from tui_agent.ui.session_rows import age

@@ -8,15 +8,13 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from msgspec import to_builtins
 
 from tui_agent.changes import MemoryChanged, MemoryProposed
 from tui_agent.events import Event, Notice, TextDelta, ThinkingDelta, ToolProgress, ToolUseDelta
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRACE_BYTES = 8 * 1024 * 1024
 """A trace that would grow over this is set aside as events.1.jsonl, replacing the one before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped
@@ -16,7 +17,6 @@ from tui_agent.settings.rules import SettingsError
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
 
     from tui_agent.agent.session import Session
     from tui_agent.cli.views import Target, View

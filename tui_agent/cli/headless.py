@@ -13,6 +13,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -51,7 +52,6 @@ from tui_agent.settings.secrets import redact
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
 
     from tui_agent.agent.session import Session
     from tui_agent.settings.schema import Settings

@@ -25,11 +25,13 @@ from tui_agent.literal import one_line
 from tui_agent.memory.lives import follow
 from tui_agent.memory.markers import clean
 from tui_agent.sessions import garbage
-from tui_agent.sessions.catalog import Catalog, Entry, Hit
+from tui_agent.sessions.catalog import Catalog, Hit
 from tui_agent.sessions.folder import SessionError
 
 if TYPE_CHECKING:
     import argparse
+
+    from tui_agent.sessions.entry import Entry
 
 ACTIONS = ("list", "rename", "archive", "unarchive", "delete", "undelete", "gc")
 

@@ -1,7 +1,7 @@
 """Find sessions: list, search, rename, archive, delete with undo.
 
-Everything here reads and moves files, so it blocks: call it in a thread. What is listed comes from the two ends of
-each log (`context.peek`) and from session.toml; a session whose parts are broken is listed and marked, never hidden.
+Everything here reads and moves files, so it blocks: call it in a thread. A session whose parts are broken is listed
+and marked (`entry`), never hidden.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from tui_agent import paths
-from tui_agent.context.lease import holder_of
-from tui_agent.context.peek import peek
 from tui_agent.sessions import garbage
 from tui_agent.sessions.contents import first_hit
-from tui_agent.sessions.folder import CONTEXT, DRAFT, LOCK, META, RUNNING, SessionError, SessionFolder, bucket
+from tui_agent.sessions.entry import Entry, changed, changed_log, entry_of
+from tui_agent.sessions.folder import SessionError, SessionFolder, bucket
 
 if TYPE_CHECKING:
     from tui_agent.sessions.contents import Clean
@@ -36,43 +33,6 @@ _LEAST_PREFIX = 4
 _CHECKPOINT = re.compile(rb'"role"\s*:\s*"_checkpoint"')
 _HEAD = 512
 """Bytes of a line in which its role is looked for; a checkpoint is shorter."""
-
-
-class Entry(Struct, frozen=True):
-    """A session in a list.
-
-    `at` is when its log changed last (ISO 8601, UTC). `bytes` is the size of the log and its backups. `tokens` is the
-    size of the context after the last request, None if unknown. `first` and `last` are the user's words. `damaged`
-    says in words what is broken, or is empty. `messages` is how many there are (a guess for long logs). `empty`:
-    nothing was ever said or run in it, and no draft waits. `exact`: the tokens are. `in_use` names the program that
-    writes it, or is empty.
-    """
-
-    id: str
-    title: str
-    workspace: str
-    at: str
-    bytes: int
-    tokens: int | None
-    model: str
-    first: str
-    last: str
-    damaged: str
-    archived: bool
-    path: Path
-    messages: int
-    empty: bool
-    exact: bool = True
-    in_use: str = ""
-
-    @property
-    def folder(self) -> SessionFolder:
-        """The session's files."""
-        return SessionFolder(self.path)
-
-    def as_json(self) -> dict[str, Any]:
-        """The entry as JSON-ready mapping."""
-        return {**asdict(self), "path": str(self.path)}
 
 
 class Hit(Struct, frozen=True):
@@ -124,14 +84,14 @@ class Catalog:
         Raises:
             SessionError: the folder of sessions cannot be read.
         """
-        for entry in map(_entry, _newest_first(self._folders(workspace))):
+        for entry in map(entry_of, _newest_first(self._folders(workspace))):
             if not entry.empty and (archived is None or entry.archived == archived):
                 yield entry
 
     def latest(self, workspace: Path) -> Entry | None:
         """The session of the workspace that was used last and is not archived; None if there is none."""
         for path in _newest_first(self._folders(workspace)):
-            entry = _entry(path)
+            entry = entry_of(path)
             if not entry.empty and not entry.archived:
                 return entry
         return None
@@ -142,12 +102,12 @@ class Catalog:
         Raises:
             SessionError: there is none, or more than one.
         """
-        return _entry(self._find(prefix, self._folders(None), "session"))
+        return entry_of(self._find(prefix, self._folders(None), "session"))
 
     def deleted(self) -> Sequence[Entry]:
         """The sessions in the trash, the last deleted first."""
-        found = sorted(_folders(self.trash), key=_changed, reverse=True)
-        return [_entry(path) for path in found]
+        found = sorted(_folders(self.trash), key=changed, reverse=True)
+        return [entry_of(path) for path in found]
 
     def rename(self, prefix: str, title: str) -> Entry:
         """Give a session another title; an empty one goes back to the user's first words.
@@ -157,7 +117,7 @@ class Catalog:
         """
         path = self.find(prefix).path
         SessionFolder(path).save_meta(title=" ".join(title.split()))
-        return _entry(path)
+        return entry_of(path)
 
     def archive(self, prefix: str) -> Entry:
         """Take a session out of the usual lists.
@@ -167,7 +127,7 @@ class Catalog:
         """
         path = self.find(prefix).path
         SessionFolder(path).save_meta(archived=True)
-        return self._followed(_entry(path))
+        return self._followed(entry_of(path))
 
     def unarchive(self, prefix: str) -> Entry:
         """Put a session back into the usual lists.
@@ -177,7 +137,7 @@ class Catalog:
         """
         path = self.find(prefix).path
         SessionFolder(path).save_meta(archived=False)
-        return self._followed(_entry(path))
+        return self._followed(entry_of(path))
 
     def delete(self, prefix: str) -> Entry:
         """Move a session into the trash; `undelete` brings it back. The entry says where it lies now.
@@ -190,7 +150,7 @@ class Catalog:
             raise SessionError(f"session {path.name} is in use; close it there first")
         moved = _move(path, self.trash / path.parent.name)
         os.utime(moved)
-        return self._followed(_entry(moved), gone=True)
+        return self._followed(entry_of(moved), gone=True)
 
     def undelete(self, prefix: str) -> Entry:
         """Bring a session back from the trash.
@@ -199,7 +159,7 @@ class Catalog:
             SessionError: there is no such session in the trash, or it cannot be moved.
         """
         path = self._find(prefix, _folders(self.trash), "deleted session")
-        return self._followed(_entry(_move(path, self.root / path.parent.name)))
+        return self._followed(entry_of(_move(path, self.root / path.parent.name)))
 
     def _followed(self, entry: Entry, *, gone: bool = False) -> Entry:
         if self._follow is not None:
@@ -309,7 +269,7 @@ class Catalog:
         Raises:
             SessionError: something cannot be read.
         """
-        sessions = map(_entry, self._folders(None))
+        sessions = map(entry_of, self._folders(None))
         return garbage.candidates(sessions, self.deleted(), trash_days=trash_days)
 
     def _folders(self, workspace: Path | None) -> Sequence[Path]:
@@ -350,82 +310,7 @@ def _is_session(path: Path) -> bool:
 
 
 def _newest_first(folders: Sequence[Path]) -> Iterator[Path]:
-    return iter(sorted(folders, key=_changed_log, reverse=True))
-
-
-def _changed_log(path: Path) -> float:
-    """When the session's log changed, or else its folder; seconds since 1970."""
-    return _changed(path / CONTEXT) or _changed(path)
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _entry(path: Path) -> Entry:
-    meta = SessionFolder(path).meta
-    problems = [meta.damage] if meta.damage else []
-    first = last = model = title = ""
-    tokens: int | None = None
-    messages, exact = 0, True
-    backups = any(path.glob("context_*.jsonl"))
-    try:
-        seen = peek(path / CONTEXT)
-        first, last, model, tokens = seen.first, seen.last, seen.model, seen.tokens
-        title, messages, exact = next(iter(seen.titles), ""), seen.messages, seen.exact
-        if seen.damaged:
-            problems.append(f"{seen.damaged} damaged line{'s' if seen.damaged > 1 else ''}")
-    except FileNotFoundError:
-        if backups:
-            problems.append(f"{CONTEXT} is missing; its backups are there")
-    except OSError as error:
-        problems.append(f"{CONTEXT} cannot be read: {error.strerror}")
-    return Entry(
-        id=path.name,
-        title=meta.title or title or "(untitled)",
-        workspace=meta.workspace or _workspace_of(path.parent),
-        at=datetime.fromtimestamp(_changed_log(path), UTC).isoformat(timespec="seconds"),
-        bytes=_size(path),
-        tokens=tokens,
-        model=model,
-        first=first,
-        last=last,
-        damaged="; ".join(problems),
-        archived=meta.archived,
-        path=path,
-        messages=messages,
-        empty=not (
-            messages or backups or problems or any((path / name).exists() for name in (DRAFT, RUNNING))
-        ),
-        exact=exact,
-        in_use=_writer(path),
-    )
-
-
-def _writer(path: Path) -> str:
-    holder = holder_of(path / LOCK)
-    return f"process {holder.pid} on {holder.host}" if holder is not None else ""
-
-
-def _workspace_of(place: Path) -> str:
-    """The workspace of a bucket as another of its sessions names it, or else the readable part of its name."""
-    for file in sorted(place.glob(f"*/{META}")):
-        if workspace := SessionFolder(file.parent).meta.workspace:
-            return workspace
-    return place.name.rpartition("-")[0] or place.name
-
-
-def _size(path: Path) -> int:
-    total = 0
-    for file in path.glob("context*.jsonl"):
-        try:
-            total += file.stat().st_size
-        except OSError:
-            continue
-    return total
+    return iter(sorted(folders, key=changed_log, reverse=True))
 
 
 def _move(path: Path, place: Path) -> Path:

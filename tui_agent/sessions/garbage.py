@@ -20,7 +20,7 @@ from tui_agent.context.lease import Lease
 from tui_agent.sessions.folder import LOCK, SessionError
 
 if TYPE_CHECKING:
-    from tui_agent.sessions.catalog import Entry
+    from tui_agent.sessions.entry import Entry
 
 _HASH = re.compile(rb"[0-9a-f]{64}")
 _STORES = ("blobs", "outputs")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tui_agent.sessions.catalog import Catalog, Entry
+    from tui_agent.sessions.catalog import Catalog
+    from tui_agent.sessions.entry import Entry
 
 _AGAIN = 1.0
 """Seconds between two searches while the index still reads."""

@@ -13,7 +13,8 @@ from tui_agent.ui import words
 from tui_agent.ui.cells import Cell, Column, cut
 
 if TYPE_CHECKING:
-    from tui_agent.sessions.catalog import Census, Entry
+    from tui_agent.sessions.catalog import Census
+    from tui_agent.sessions.entry import Entry
 
 _ROOMY, _WIDE = 96, 116
 """Columns from which the model, and from which the last words have a column."""

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from tui_agent.sessions.catalog import Catalog, Census, Entry
+    from tui_agent.sessions.catalog import Catalog, Census
+    from tui_agent.sessions.entry import Entry
     from tui_agent.ui.bindings import Keys
     from tui_agent.ui.cells import Cell, Column
     from tui_agent.ui.rows import Rows

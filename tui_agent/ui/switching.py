@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from tui_agent.agent.session import Session
     from tui_agent.events import Event
-    from tui_agent.sessions.catalog import Catalog, Entry
+    from tui_agent.sessions.catalog import Catalog
+    from tui_agent.sessions.entry import Entry
     from tui_agent.settings.schema import Settings
     from tui_agent.ui.sessions import SessionList, Shelf
 
