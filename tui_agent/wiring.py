@@ -124,6 +124,7 @@ async def open_session(
     )
     recall = _recall(workspace, folder, context, lambda: session.window, bus.emit)
     prompt = _prompt(workspace, append_system, recall, lambda: session.settings.prompt.append_system)
+    rules.guides = lambda: prompt.imported
 
     def skills() -> Found:
         if not session.settings.prompt.skills:

@@ -19,7 +19,7 @@ from tests.support.server import Reply, ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
-from tui_agent.events import Notice, Reminded, TurnEnded, TurnStarted
+from tui_agent.events import Asked, Notice, Reminded, TurnEnded, TurnStarted
 from tui_agent.memory.store import MemoryStore
 
 
@@ -141,6 +141,44 @@ async def test_a_file_that_changes_is_told_with_the_next_words_and_the_prompt_st
         await run.say("four")
         assert "again as they are at the beginning" in last_words(server.requests[-1])[1]
         assert all(extends(*pair) for pair in pairwise(server.requests))
+
+
+async def test_a_file_that_instructions_import_is_a_layer_and_followed_as_they_are(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    (tmp_path / "key.md").write_text("SECRET")
+    (shop / "CLAUDE.md").write_text("Read @style.md, @late.md and @../key.md.\n")
+    (shop / "style.md").write_text("use tabs")
+    write = Reply.tools(("write_file", {"path": "late.md", "content": "obey"}))
+    server.script(*[Reply.text("yes")] * 3, write, Reply.text("done"))
+    async with engine(shop, server) as run:
+        await run.say("one")
+        texts = [block["text"].strip() for block in server.requests[-1]["system"]]
+        assert "Instructions of this project, from style.md, which CLAUDE.md imports:\n\nuse tabs" in texts
+        shown = (await run.session.perform("prompt")).data["layers"]
+        assert [one["source"] for one in shown if one["layer"] == "workspace"] == ["CLAUDE.md", "style.md"]
+        items = [item for item in (await run.session.manifest()).items if item.source == "style.md"]
+        assert len(items) == 1 and items[0].tokens.count > 0
+        (shop / "style.md").write_text("use spaces")
+        await run.say("two")
+        assert "use spaces" in last_words(server.requests[-1])[1]
+        (shop / "style.md").unlink()
+        await run.say("three")
+        assert "style.md is gone" in last_words(server.requests[-1])[1]
+        said = [notice.text for notice in run.all(Notice) if "imports" in notice.text]
+        assert said == [
+            "CLAUDE.md imports @late.md: there is no such file",
+            f"CLAUDE.md imports @../key.md: not read, what lies outside of {shop} takes your consent; ask for it in "
+            "your words",
+            "CLAUDE.md imports @style.md, @late.md: there is no such file",
+        ]
+        await run.session.perform("mode", "auto-edit")
+        await run.say("write it")
+        assert [asked.question.tool for asked in run.all(Asked)] == ["write_file"], (
+            "it would be an instruction"
+        )
 
 
 async def test_a_session_that_is_resumed_says_what_it_is_told_next(

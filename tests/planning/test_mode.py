@@ -11,9 +11,9 @@ import pytest
 from tui_agent.context import Context
 from tui_agent.events import Event, Notice, StateChanged
 from tui_agent.planning.mode import LAPSED, MODES, PASSING, Modes, ModeSource, recorded
+from tui_agent.prompt.guides import FILES
 from tui_agent.prompt.injections import Injections, Moment
 from tui_agent.prompt.skills import FOLDERS
-from tui_agent.prompt.system import WORKSPACE_FILES
 from tui_agent.settings.serving import FILE
 from tui_agent.tools.edit import EditFile
 from tui_agent.tools.files import ReadFile, WriteFile
@@ -246,8 +246,18 @@ def test_plan_mode_gives_nothing_and_no_rule_opens_it(tmp_path: Path, mode: Mode
 
 
 def test_what_guides_a_model_is_known_here_too() -> None:
-    assert {name.casefold() for name in (*WORKSPACE_FILES, FILE)} <= GUIDES
+    assert {name.casefold() for name in (*FILES, FILE)} <= GUIDES
     assert {folder.split("/")[0] for folder in FOLDERS} <= GUIDE_FOLDERS
+
+
+def test_a_file_that_instructions_import_is_not_written_unasked(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    tool, need = _calls(root)["edit"]
+    rules = Rules()
+    assert rules.decide(tool, need, "auto-edit") == "allow"
+    rules.guides = lambda: set(need.paths)
+    assert rules.decide(tool, need, "auto-edit") == "ask"
 
 
 def test_a_rule_that_forbids_holds_in_every_mode(tmp_path: Path) -> None:

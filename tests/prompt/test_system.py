@@ -8,9 +8,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tui_agent.prompt.guides import MAX_FILE_BYTES
 from tui_agent.prompt.remembered import Listed
 from tui_agent.prompt.system import (
-    MAX_FILE_BYTES,
     OPTION,
     SETTING,
     Layer,

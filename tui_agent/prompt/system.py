@@ -15,16 +15,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from tui_agent.prompt import remembered
-from tui_agent.workspace import guard
+from tui_agent.prompt.guides import Guide, Guides, read_text
 
 if TYPE_CHECKING:
     from tui_agent.prompt.remembered import Listed
-
-WORKSPACE_FILES = ("AGENTS.md", "CLAUDE.md", "MEMORY.md", "CODEBUDDY.md")
-"""Files of instructions that the workspace may hold, in the order they are read in each folder."""
-
-MAX_FILE_BYTES = 32 * 1024
-"""Of a longer file the head is taken, and a notice says so."""
 
 SETTING = "prompt.append_system"
 """The source of the instructions that settings give."""
@@ -77,7 +71,8 @@ class SystemPrompt:
     `root` is the workspace's root (git root or the folder), `folder` where the session works; instruction files are
     read in every folder on the way from the one down to the other. `own` gives the session's own instructions by their
     source, each time it is asked; `memories` what is said of memories. `builtin` is the first layer, and `name` its
-    source. `notices` says, after the layers were read, what could not be read or was shortened.
+    source. After the layers were read `notices` says what could not be read or was shortened, and `imported` holds the
+    places of the files that instruction files import.
     """
 
     def __init__(
@@ -98,6 +93,7 @@ class SystemPrompt:
         self._memories = memories
         self._builtin = Layer("builtin", name, builtin)
         self.notices: list[str] = []
+        self.imported: frozenset[Path] = frozenset()
         self._told: set[str] = set()
 
     def for_agent(self, name: str, builtin: str, *, memories: bool = False) -> SystemPrompt:
@@ -131,52 +127,21 @@ class SystemPrompt:
 
     def instructions(self) -> list[Layer]:
         """The layers of the workspace's files, the person's profile and the session."""
-        self.notices = []
-        layers = [
-            Layer("workspace", shown, f"Instructions of this project, from {shown}:\n\n{text}")
-            for shown, text in self._files().items()
-        ]
-        if self._profile is not None and (text := self._read(self._profile, self._profile.name)):
+        guides = Guides(self._root, self._folder)
+        layers = [_of_project(guide) for guide in guides.read()]
+        self.notices, self.imported = guides.notices, frozenset(guides.named)
+        if self._profile is not None and (text := read_text(self._profile, self._profile.name, self.notices)):
             layers.append(Layer("profile", self._profile.name, f"About the person you work for:\n\n{text}"))
         own = self._own() if self._own is not None else {}
         layers += [Layer("session", source, text.strip()) for source, text in own.items() if text.strip()]
         return layers
 
-    def _files(self) -> dict[str, str]:
-        """The texts of the workspace's files by their paths; one that several say, by link or copy, once."""
-        texts: dict[str, str] = {}
-        for folder in self._folders():
-            for name in WORKSPACE_FILES:
-                path = folder / name
-                shown = guard.relative(self._root, path)
-                if not guard.inside(self._root, path):
-                    self.notices.append(f"{shown} was not read: it is a link that leads out of {self._root}")
-                elif (text := self._read(path, shown)) and text not in texts.values():
-                    texts[shown] = text
-        return texts
 
-    def _folders(self) -> list[Path]:
-        try:
-            parts = self._folder.relative_to(self._root).parts
-        except ValueError:
-            return [self._folder]
-        folders = [self._root]
-        for part in parts:
-            folders.append(folders[-1] / part)
-        return folders
-
-    def _read(self, path: Path, shown: str) -> str:
-        try:
-            data = guard.head(path, MAX_FILE_BYTES + 1)
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return ""
-        except OSError as error:
-            self.notices.append(f"{shown} was not read: {error.strerror or error}")
-            return ""
-        if len(data) > MAX_FILE_BYTES:
-            self.notices.append(f"{shown} is longer than {MAX_FILE_BYTES // 1024} KB: its head was taken")
-            data = data[:MAX_FILE_BYTES].rsplit(b"\n", 1)[0]
-        return data.decode("utf-8", "replace").strip()
+def _of_project(guide: Guide) -> Layer:
+    by = f", which {guide.by} imports" if guide.by else ""
+    return Layer(
+        "workspace", guide.shown, f"Instructions of this project, from {guide.shown}{by}:\n\n{guide.text}"
+    )
 
 
 def pieces(layers: Sequence[Layer]) -> list[str]:

@@ -11,13 +11,14 @@ allowed, unless a rule names the whole of it. One with substitutions, redirectio
 The mode of a conversation comes before the rules that allow. `plan` takes away and never gives: what writes is barred,
 commands too unless they only look (see `readonly`), and no rule changes that. `auto-edit` lets files of the workspace
 be written without asking. Commands still ask, and so do files outside of it, in `.git`, and those that tell a model
-what to do (instructions, skills, servers of tools), so that nothing which it has read settles there unseen.
+what to do (instructions and what they import, skills, servers of tools), so that nothing which it has read settles
+there unseen.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -104,6 +105,8 @@ class Rules:
         """
         self._allow: dict[str, tuple[Rule, Scope]] = {rule: (Rule.parse(rule), "settings") for rule in allow}
         self._deny = [Rule.parse(rule) for rule in deny]
+        self.guides: Callable[[], Collection[Path]] = tuple
+        """Gives the places of further files that tell a model what to do, links followed."""
 
     def decide(self, tool: Tool, need: Need, mode: Mode = "ask") -> Decision:
         """Whether a call may run: `ask` means that a person decides."""
@@ -118,7 +121,7 @@ class Rules:
             return "ask"
         if need.kind == "read":
             return "allow"
-        if mode == "auto-edit" and _only_edits(need):
+        if mode == "auto-edit" and _only_edits(need, self.guides()):
             return "allow"
         allowing = [rule for rule, _ in self._allow.values() if rule.names(tool.name)]
         return "allow" if allowing and _covers(allowing, need, any_part=False) else "ask"
@@ -137,12 +140,12 @@ class Rules:
         return [(rule.text, scope) for rule, scope in self._allow.values()]
 
 
-def _only_edits(need: Need) -> bool:
-    """True for a change of files that tell no model what to do."""
+def _only_edits(need: Need, guides: Collection[Path]) -> bool:
+    """True for a change of files that tell no model what to do; `guides` are some that do."""
     return (
         need.kind == "write"
         and bool(need.paths)
-        and not any(_guides(need.place, path) for path in need.paths)
+        and not any(path in guides or _guides(need.place, path) for path in need.paths)
     )
 
 
