@@ -9,6 +9,7 @@ from tui_agent.agent.requests import Built, NotBuilt
 from tui_agent.context.sent import Sent
 from tui_agent.messages.request import Request
 from tui_agent.messages.tokens import Estimator, Tokens
+from tui_agent.prompt.assembler import DoesNotFit
 from tui_agent.prompt.difference import Difference, difference
 from tui_agent.prompt.manifest import About, Item, Manifest, Total
 
@@ -63,7 +64,10 @@ class FakeBooks:
 
 
 class FakeRequests:
-    """`sent` are those that were sent, each with the messages it held; `fails` is raised by what is asked next."""
+    """`sent` are those that were sent, each with the messages it held; `fails` is raised by what is asked next.
+
+    With `ways` the next one does not fit, and they lead out; `stays` are the records that are never left out.
+    """
 
     def __init__(self, session: FakeSession) -> None:
         self._session = session
@@ -74,6 +78,8 @@ class FakeRequests:
         self.built: list[int | None] = []
         self.has_next = True
         self.fails: Exception | None = None
+        self.ways: tuple[str, ...] = ()
+        self.stays: dict[str, str] = {}
         self.counts: int | Exception = 18_800
 
     def send(
@@ -111,7 +117,7 @@ class FakeRequests:
     async def follow(self) -> int:
         return len(self.sent)
 
-    async def build(self, place: int | None) -> Built:
+    async def look(self, place: int | None) -> Built:
         if self.fails is not None:
             raise self.fails
         if place is not None:
@@ -139,7 +145,9 @@ class FakeRequests:
             Estimator("claude-sonnet-5-5"),
             ("message", 0, 0),
         )
-        return Built(sent, request, manifest, manifest.items, manifest.left_out, context)  # type: ignore[arg-type]
+        refusal = DoesNotFit(manifest, self.ways) if self.ways and sent is None else None
+        items, left = manifest.items, manifest.left_out
+        return Built(sent, request, manifest, items, left, context, refusal, self.stays)  # type: ignore[arg-type]
 
     def between(self, before: Built, after: Built) -> Difference:
         return difference(before, after, lambda item: "revert")

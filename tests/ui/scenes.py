@@ -25,7 +25,6 @@ from tests.ui.memories import on_a_day, proposal, proposed, remembered
 from tests.ui.stage import Stage
 from tui_agent import changes
 from tui_agent import events as said
-from tui_agent.agent.requests import NotBuilt
 from tui_agent.context import Elision
 from tui_agent.llm.connect import Offered
 from tui_agent.messages.blocks import text_block, tool_result
@@ -942,14 +941,16 @@ async def _request_diff(made: Stage) -> None:
 
 def _too_full(session: FakeSession) -> None:
     conversation(session.context, 3)
-    error = NotBuilt(
-        "the next request would be about 212,000 tokens; that is over the model's window of 200,000"
+    session.window = 19_000
+    session.requests.ways = (
+        "compact (/compact)",
+        "elide the largest item, record 12 (bash, about 1,400 tokens less) (/elide 12)",
+        "switch to a model with a window of 20,962 tokens or more (/model)",
     )
-    error.ways = ("compact (/compact)", "go back to an earlier checkpoint (/revert)")
-    session.requests.fails = error
+    session.requests.stays = {session.context.history[-1].id: "newest words"}
 
 
-@_scene("request_too_large", "212,000", "ways out", "/compact", fill=_too_full)
+@_scene("request_too_large", "does not fit", "ways out", "/compact", fill=_too_full)
 async def _request_too_large(made: Stage) -> None:
     await made.press("ctrl+x", "v")
     await made.until(lambda: "ways out" in made.text)

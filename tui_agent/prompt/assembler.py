@@ -41,6 +41,11 @@ class DoesNotFit(Exception):
             f"that is over the model's window of {window:,}"
         )
 
+    @property
+    def excess(self) -> int:
+        """The tokens by which it is too much."""
+        return self.manifest.total.count + MIN_OUTPUT_TOKENS - self.manifest.window
+
 
 def larger_window(tokens: int) -> str:
     """The way out that is always there, for a request of so many tokens."""

@@ -369,7 +369,89 @@ async def test_what_is_left_out_is_told_with_the_reason(tmp_path: Path) -> None:
         assert str(tab._sum.content).endswith("= ~19,938"), "it is no part of the sum"
 
 
-async def test_what_does_not_fit_is_said_with_the_ways_out(tmp_path: Path) -> None:
+WAYS = ("compact (/compact)", "elide the largest item (/elide 9)", "a larger model (/model)")
+
+
+def _refused(session: FakeSession) -> None:
+    _fill(session)
+    session.window = 19_000
+    session.requests.ways = WAYS
+    session.requests.stays = {session.context.history[0].id: "pinned"}
+    session.requests.left = [
+        Item("messages", "result", "bash", Tokens(90, "estimated"), kept=False, reason="old")
+    ]
+
+
+@pytest.mark.parametrize(
+    "size", [NARROW, *(pytest.param(s, marks=pytest.mark.slow) for s in ((44, 24), WIDE, (200, 50)))]
+)
+async def test_what_does_not_fit_is_shown_as_a_tree_below_the_ways_out(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    async with stage(tmp_path, size=size, prepare=_refused) as made:
+        tab = await _open(made)
+        assert "refused: it does not fit" in made.text, "in words"
+        assert "~1,962 too many" in made.text
+        rows = [str(tab.cells(index)[0]).strip(" ▾▸") for index in range(len(tab))]
+        assert rows[0] == "ways out  3" and rows[1].startswith("/compact  compact")
+        heads = ["tools  5", "system  2", "messages  13", "left out  1"]
+        assert [row for row in rows if row in heads] == heads
+        assert "~19,938, too many" in str(tab._sum.content)
+        left, _, _ = str(tab._sum.content).partition("=")
+        assert sum(int(n.replace(",", "")) for n in re.findall(r"[+-]?[\d,]+", left)) == 19_938
+
+
+async def test_of_what_does_not_fit_it_is_said_what_stays_and_all_of_it_can_be_looked_at(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, size=(200, 50), prepare=_refused) as made:
+        tab = await _open(made)
+        await made.press("down", "down", "enter")
+        await made.until(lambda: "a way out" in made.text and "item (/elide 9)" in made.text, "in full")
+        await made.press("escape")
+        await _to(made, "your words")
+        await made.press("enter", "down", "enter")
+        await made.until(lambda: "It is never left out: pinned." in made.text)
+        assert str(tab.cells(tab.rows.cursor)[3]) == "pinned"
+        await made.press("down")
+        await made.until(lambda: "It may be left out, but" in made.text)
+        await made.press("escape", "j")
+        await made.until(lambda: '"model": "claude-sonnet-5-5"' in made.text, "the whole of it")
+        await made.press("escape", "d")
+        await made.until(lambda: "what differs: request 2 -> the next request" in made.text)
+        await made.press("escape", "home", "space")
+        await made.until(lambda: len(made.lines) and "/compact" not in made.text, "they are folded")
+        made.session.requests.ways = ()
+        made.session.context.say("user", text_block("again"))
+        made.session.emit(changes.Appended("user", "r99", 99))
+        await made.until(lambda: "refused" not in made.text and "what is sent" in made.text, "now it fits")
+
+
+async def test_what_the_estimates_are_too_high_is_taken_off_in_words(tmp_path: Path) -> None:
+    def fill(session: FakeSession) -> None:
+        session.context.say("user", text_block("word " * 2_000))
+        session.requests.send(1, read=0)
+
+    async with stage(tmp_path, size=(200, 50), prepare=fill) as made:
+        tab = await _open(made)
+        await made.press("o")
+        await made.until(lambda: "request 1" in made.text)
+        await _to(made, "taken off: the estimates are too high")
+        assert str(tab.cells(tab.rows.cursor)[1]).startswith("~-")
+        assert re.search(r"-[\d,]+ estimated too high = 834", str(tab._sum.content))
+        await made.press("enter")
+        await made.until(lambda: "so that all rows sum up" in tab._opened.exact.text)
+
+
+async def test_the_letters_of_the_cache_are_explained_where_there_is_no_room_for_words(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, size=(44, 24), prepare=_fill) as made:
+        await _open(made)
+        assert "c: all of it cached, p: a part" in made.text
+
+
+async def test_what_cannot_be_built_is_said_with_the_ways_out(tmp_path: Path) -> None:
     def fill(session: FakeSession) -> None:
         _fill(session)
         session.requests.fails = NotBuilt("the next request would be about 212,000 tokens")

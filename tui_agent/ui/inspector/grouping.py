@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 LEFT_OUT = "left out"
 """The section of what is not sent."""
+TOO_HIGH = "estimated too high"
+"""What takes tokens off in a sum, in the place of the frame."""
 SECTIONS = ("tools", "system", "messages", "frame", LEFT_OUT)
 _KINDS = {
     "words": "your words",
@@ -81,6 +83,14 @@ def in_order(groups: Mapping[Place, Group]) -> list[Place]:
         if (section, "") in groups
         for place in ((section, ""), *(place for place in groups if place[0] == section and place[1]))
     ]
+
+
+def sums_of(groups: Mapping[Place, Group]) -> list[tuple[str, Tokens]]:
+    """What is sent, by section; the counts sum up to the total. A frame that takes off what is too high says so."""
+    found = [
+        (name, groups[name, ""].tokens) for name in SECTIONS if name != LEFT_OUT and (name, "") in groups
+    ]
+    return [(TOO_HIGH if name == "frame" and part.count < 0 else name, part) for name, part in found]
 
 
 def percent(part: int, whole: int) -> str:

@@ -24,8 +24,9 @@ from textual.content import Content
 
 from tui_agent.ui import words
 from tui_agent.ui.inspector import request_said
-from tui_agent.ui.inspector.request_rows import Differing, History, Said, Tree
+from tui_agent.ui.inspector.request_rows import Differing, History, Said
 from tui_agent.ui.inspector.request_text import change_text, item_text, request_json
+from tui_agent.ui.inspector.request_tree import Tree
 from tui_agent.ui.inspector.requested import Requested
 from tui_agent.ui.inspector.tab import Key
 
@@ -70,6 +71,8 @@ class RequestTab(Requested):
             title, make = f"{request_said.name(tree.built)} as JSON", lambda: request_json(request)
         elif isinstance(view, Tree) and (item := view.item(index)) is not None:
             title, make = f"{item.section}: {item.name}", lambda: item_text(view, item)
+        elif isinstance(view, Tree) and (way := view.way(index)):
+            title, make = "a way out", lambda: way
         elif isinstance(view, Differing):
             change = view.found.changes[index]
             title, make = f"{change.what}: {change.item.name}", lambda: change_text(view, index)
@@ -83,7 +86,7 @@ class RequestTab(Requested):
         view = self._view
         if isinstance(view, History):
             self._go(view.place(index))
-        elif isinstance(view, Tree) and view.item(index) is None:
+        elif isinstance(view, Tree) and view.folds(index):
             self._turn(view.head(index))
         elif not isinstance(view, Said):
             self._whole = False
@@ -119,7 +122,7 @@ class RequestTab(Requested):
 
     def on_folding_folded(self, event: Folding.Folded) -> None:
         event.stop()
-        if isinstance(self._view, Tree) and self._view.item(event.index) is None:
+        if isinstance(self._view, Tree) and self._view.folds(event.index):
             self._turn(self._view.head(event.index))
 
     def action_fold(self) -> None:
@@ -205,7 +208,7 @@ class RequestTab(Requested):
             if (size := await self._too_large(place)) is not None:
                 self.say(Content.styled(f"not compared: one of them holds {size:,} tokens", "$text-warning"))
                 return
-        first, second = await requests.build(before), await requests.build(after)
+        first, second = await requests.look(before), await requests.look(after)
         found = await asyncio.to_thread(requests.between, first, second)
         trees = await asyncio.to_thread(lambda: (Tree(first), Tree(second)))
         self.rows.empty = "They are the same."
@@ -323,7 +326,7 @@ class RequestTab(Requested):
             ]
         if isinstance(view, Differing):
             return [Key("Enter", "text", "choose", rank=0), Key("d", "back", "differ"), *self._to_record()]
-        folds = isinstance(view, Tree) and view.item(self.rows.cursor) is None
+        folds = isinstance(view, Tree) and view.folds(self.rows.cursor)
         return [
             Key("Enter", "fold" if folds else "text", "choose", rank=0),
             Key("d", "differs", "differ", rank=1),

@@ -9,13 +9,14 @@ from textual.content import Content
 from tui_agent import literal
 from tui_agent.ui import words
 from tui_agent.ui.inspector.grouping import percent
-from tui_agent.ui.inspector.request_rows import Differing, History, Listed, Tree
+from tui_agent.ui.inspector.request_rows import Differing, History, Listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui_agent.agent.requests import Built
     from tui_agent.prompt.difference import Difference, What
+    from tui_agent.ui.inspector.request_tree import Tree
 
 _MODEL = 40
 """Characters of a model's name."""
@@ -46,8 +47,9 @@ def title(view: Listed, tree: Tree | None, many: int, *, fault: str, marked: boo
     if sent is not None:
         parts = [f"of {many:,}", "" if sent.turn is None else f"turn {sent.turn}", words.clock(sent.at)]
     said = "  ".join([*filter(None, parts), literal.one_line(tree.built.request.model, _MODEL)])
+    refused = ("  refused: it does not fit", "bold $text-error") if tree.refusal is not None else ""
     return Content.assemble(
-        (name(tree.built), "bold"), f"  {said}", ("  *marked", "$text-warning") if marked else ""
+        (name(tree.built), "bold"), refused, f"  {said}", ("  *marked", "$text-warning") if marked else ""
     )
 
 
@@ -58,6 +60,11 @@ def figures(built: Built, counted: str) -> list[Content]:
         total = words.number(manifest.total.count, manifest.total.mark)
         of = f" of {manifest.window:,}" if manifest.window else ""
         said = f"{total}{of}, {manifest.reserve:,} for the answer"
+        if built.refusal is not None:
+            excess = words.number(built.refusal.excess, manifest.total.mark)
+            said = (
+                f"{excess} too many: {total} and {manifest.reserve:,} for the answer, of {manifest.window:,}"
+            )
     else:
         foreseen = "" if sent.predicted is None else f" ({sent.predicted:,} foreseen)"
         said = (
@@ -78,7 +85,13 @@ def sums(tree: Tree, now: int | None) -> Content:
     if now is not None and now != total:
         parts.append(f"{now - total:+,} since")
         total = now
-    return Content(f"{' '.join(parts).lstrip('+')} = {words.number(total, tree.total.mark)}")
+    said = f"{' '.join(parts).lstrip('+')} = {words.number(total, tree.total.mark)}"
+    return Content(said if tree.refusal is None else f"{said}, too many")
+
+
+def legend() -> Content:
+    """What the letters of the cache mean, where there is no room for words."""
+    return Content.styled("c: all of it cached, p: a part", "$text-muted")
 
 
 def many(count: int) -> Content:

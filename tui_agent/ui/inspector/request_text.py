@@ -5,7 +5,7 @@ All of it may be long, so what makes it is called in threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from tui_agent import literal
+from tui_agent.ui import words
 from tui_agent.ui.exact import Exact
 from tui_agent.ui.inspector.telling import whole
 from tui_agent.ui.still import Text
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui_agent.messages.request import Request
-    from tui_agent.prompt.manifest import Item
-    from tui_agent.ui.inspector.request_rows import Differing, Tree
+    from tui_agent.prompt.manifest import Item, Total
+    from tui_agent.ui.inspector.request_rows import Differing
+    from tui_agent.ui.inspector.request_tree import Tree
 
 _NOTHING = "(nothing)"
 
@@ -65,11 +67,32 @@ def item_text(tree: Tree, item: Item) -> str:
     """An item as it reads, and below that its JSON as it is sent."""
     if not item.kept:
         return f"{item.name} is not sent: {item.reason}"
-    if not (parts := tree.parts(item)):
-        return tree.built.manifest.text(item)
-    read = "\n\n".join(filter(None, map(_read, parts)))
-    sent = ",\n".join(map(_pretty, parts))
+    parts = tree.parts(item)
+    read = "\n\n".join(filter(None, (*_about(tree, item), *map(_read, parts))))
+    sent = ",\n".join(map(_pretty, parts)) or tree.built.manifest.text(item)
     return f"{read}\n\n--- as it is sent ---\n{sent}" if read else sent
+
+
+def _about(tree: Tree, item: Item) -> Iterator[str]:
+    """What its text does not say of an item: what it is for in the sum, whether it may be left out."""
+    if why := tree.why_it_stays(item):
+        yield f"It is never left out: {why}."
+    elif tree.refusal is not None:
+        yield "It may be left out, but without all that may be it would still not fit."
+    if item.kind == "framing" and item.tokens.count:
+        yield _balance(tree.total, item.tokens.count)
+
+
+def _balance(total: Total, rest: int) -> str:
+    """What the row is for that makes all of them sum up to the whole."""
+    whole = "The endpoint counted" if total.mark == "exact" else "The request is taken to weigh"
+    said = f"{whole} {words.number(total.count, total.mark)} tokens; the items above come to {total.count - rest:,}."
+    if rest > 0:
+        return (
+            f"{said} The other {rest:,} are what joins the items, what the endpoint adds of its own, and what the "
+            "estimates are too low."
+        )
+    return f"{said} The estimates among them are {-rest:,} too high: taken off here, so that all rows sum up to it."
 
 
 def change_text(found: Differing, index: int) -> str:

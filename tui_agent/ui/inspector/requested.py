@@ -14,8 +14,9 @@ from textual.content import Content
 from tui_agent.ui.cells import GAP
 from tui_agent.ui.inspector import request_said
 from tui_agent.ui.inspector.folding import Folding
-from tui_agent.ui.inspector.request_rows import Differing, History, Listed, Said, Tree
+from tui_agent.ui.inspector.request_rows import Differing, History, Listed, Said
 from tui_agent.ui.inspector.request_text import Opened
+from tui_agent.ui.inspector.request_tree import Tree
 from tui_agent.ui.inspector.tab import FOLLOW, Around, Tab
 from tui_agent.ui.still import Text
 
@@ -137,7 +138,7 @@ class Requested(Tab):
             self._nothing(f"It holds {size:,} tokens: Enter builds it all the same.")
             return
         if self._place is None or self._is_stale:
-            built = await requests.build(self._place)
+            built = await requests.look(self._place)
             self._tree = await asyncio.to_thread(Tree, built)
         self._fault = ""
         self._not_before = perf_counter() + _REST * (perf_counter() - began)
@@ -226,6 +227,8 @@ class Requested(Tab):
         lines = [request_said.title(self._view, tree, self._many, fault=self._fault, marked=marked)]
         if tree is not None and self._view is tree:
             lines += request_said.figures(tree.built, counted)
+            if self.narrow and tree.has_cached:
+                lines.append(request_said.legend())
         self._which.update(Content("\n").join(lines))
 
     def _sums(self) -> None:

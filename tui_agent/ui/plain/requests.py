@@ -40,16 +40,16 @@ async def request(talk: Talk, *words_: str) -> Sequence[str]:
             return await asyncio.to_thread(_list, requests, many)
         case ("diff", before, after):
             first, second = (
-                await requests.build(_place(before, many)),
-                await requests.build(_place(after, many)),
+                await requests.look(_place(before, many)),
+                await requests.look(_place(after, many)),
             )
             return _difference(await asyncio.to_thread(requests.between, first, second))
         case ("count",):
-            built = await requests.next()
+            built = await requests.look(None)
             total, theirs = built.manifest.total, await requests.count(built.request)
             return [f"the endpoint counts {theirs:,} tokens; here {_said(Tokens(total.count, total.mark))}"]
         case () | (_,):
-            return _made_of(await requests.build(_place(words_[0] if words_ else _NEXT, many)))
+            return _made_of(await requests.look(_place(words_[0] if words_ else _NEXT, many)))
         case _:
             raise CommandError(USAGE)
 
@@ -73,6 +73,8 @@ def _made_of(built: Built) -> list[str]:
     groups, said = groups_of(items), [f"{_name(built.sent)}, {built.request.model}: {_said(total)}"]
     if built.sent is not None:
         said.append(_figures(built.sent))
+    if built.refusal is not None:
+        said += [f"refused: {built.refusal}", *(f"way out: {way}" for way in built.refusal.ways)]
     for section, name in in_order(groups):
         group = groups[section, name]
         weight, many = _said(group.tokens), reading.count(len(group.items), "item", "items")
