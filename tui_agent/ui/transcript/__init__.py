@@ -12,6 +12,7 @@
 
     said (what an entry says in words) + origin (which characters of that a line shows)
          -> selection (what is between two places) -> places (from rows) -> selecting (by mouse and by keys)
+         -> pointing (a cursor on a block)
 
     search (which messages hold some words) -> seek (goes to hits and turns, marks hits on rows)
     paper (all of it as plain text, for a pager)

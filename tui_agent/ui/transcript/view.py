@@ -1,8 +1,7 @@
 """The transcript: one widget over everything that was said and done, whatever its length.
 
 It takes a history (`load`) and events (`feed`) and posts `CheckpointChosen`, `WayChosen`, `WaysWanted`, `AnswerChosen`,
-`LinkChosen` and `NewLines`. Blocks fold and open by a click, or by Enter and Space under the cursor, which moves with
-up, down, `[` and `]`.
+`LinkChosen` and `NewLines`. Blocks fold and open by a click, or by Enter and Space under the cursor.
 """
 
 from __future__ import annotations
@@ -11,10 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.strip import Strip
 
 from tui_agent.ui.themes import UNICODE, Glyphs
 from tui_agent.ui.transcript import code
@@ -22,9 +19,8 @@ from tui_agent.ui.transcript.entries import Entry, Failure, Gap, Mark, Note, Res
 from tui_agent.ui.transcript.history import History
 from tui_agent.ui.transcript.layout import Placed, Spot
 from tui_agent.ui.transcript.live import Live
-from tui_agent.ui.transcript.paint import MARGIN, Row
+from tui_agent.ui.transcript.pointing import Pointing
 from tui_agent.ui.transcript.said import way_command, way_lines
-from tui_agent.ui.transcript.selecting import Selecting
 from tui_agent.ui.transcript.spare import Sparing
 
 if TYPE_CHECKING:
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from tui_agent.events import Event
     from tui_agent.messages.blocks import Message as Said
     from tui_agent.ui.transcript.anchor import Anchor
+    from tui_agent.ui.transcript.paint import Row
 
 _RECENT = 200
 """Entries from the end among which a call is looked for."""
@@ -42,7 +39,7 @@ _WARM_AFTER_S = 0.3
 """Seconds after code was first shown until the highlighter is loaded: the first frames come first."""
 
 
-class Transcript(Selecting, Sparing):
+class Transcript(Pointing, Sparing):
     """The conversation.
 
     Args:
@@ -75,10 +72,6 @@ class Transcript(Selecting, Sparing):
         Binding("n", "hit(1)", "Next hit", id="transcript.next_hit", show=False),
         Binding("N", "hit(-1)", "Hit before", id="transcript.previous_hit", show=False),
         Binding("slash,tab", "words", "Other words", show=False),
-        Binding("up", "step(-1)", "Block up", show=False),
-        Binding("down", "step(1)", "Block down", show=False),
-        Binding("left_square_bracket", "block(-1)", "Block up", id="transcript.previous", show=False),
-        Binding("right_square_bracket", "block(1)", "Block down", id="transcript.next", show=False),
         Binding("pageup", "page_up", "Page up", show=False),
         Binding("pagedown", "page_down", "Page down", show=False),
         Binding("home,ctrl+home", "scroll_home", "Top", show=False),
@@ -145,7 +138,6 @@ class Transcript(Selecting, Sparing):
     ) -> None:
         super().__init__(glyphs=glyphs, name=name, id=id, classes=classes)
         self._live = Live(self, monotonic)
-        self._cursor: Placed | None = None
         self._toggled: Placed | None = None
         """What the last click opened or folded."""
         self._seconds: Timer | None = None
@@ -275,14 +267,9 @@ class Transcript(Selecting, Sparing):
 
     def _held(self) -> Iterator[Placed]:
         yield from super()._held()
-        yield from (placed for placed in (self._cursor, self._toggled) if placed is not None)
+        if self._toggled is not None:
+            yield self._toggled
         yield from filter(None, map(self._sheet.find, self._live.open))
-
-    def drop(self, entry: Entry) -> None:
-        """Take an entry out."""
-        if self._cursor is not None and self._cursor.entry is entry:
-            self._cursor = None
-        super().drop(entry)
 
     def toggle(self, index: int | None = None) -> None:
         """Open or fold an entry: the one with that number in `entries`, or the one under the cursor."""
@@ -324,64 +311,7 @@ class Transcript(Selecting, Sparing):
         for call in self._live.running:
             self.changed(call)
 
-    # --- the cursor
-
-    def on_focus(self) -> None:
-        """The cursor shows with the focus."""
-        if self._cursor is None:
-            self._cursor = self._at_edge(1)
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """The cursor hides without it."""
-        self.refresh()
-
-    def _at_edge(self, side: int) -> Placed | None:
-        """The first (-1) or last (1) entry on the screen."""
-        rows = self._screen_rows
-        return rows[0 if side < 0 else -1][0] if rows else None
-
-    def action_block(self, by: int) -> None:
-        """Put the cursor on the next block, up (-1) or down (1)."""
-        self._caret = None
-        if self._cursor is None or all(placed is not self._cursor for placed, _ in self._screen_rows):
-            self._cursor = self._at_edge(-by)
-        else:
-            self._cursor = self._sheet.beside(self._cursor, by) or self._cursor
-        self._reveal()
-        self.refresh()
-
-    def action_step(self, by: int) -> None:
-        """Go a block up or down, or a row while the block's end in that direction is not on the screen.
-
-        A caret goes a row up or down.
-        """
-        if self._caret is not None:
-            self.action_caret("row", by)
-            return
-        placed, top = self._cursor, round(self.scroll_y)
-        if placed is not None and any(other is placed for other, _ in self._screen_rows):
-            above = self._sheet.top(placed) < top
-            below = self._sheet.bottom(placed) > top + self._page
-            if above if by < 0 else below:
-                self.scroll_relative(y=by, animate=False)
-                return
-        self.action_block(by)
-
-    def _reveal(self) -> None:
-        """Scroll until the block under the cursor begins on the screen, and ends there if it can."""
-        placed, sheet, page = self._cursor, self._sheet, self._page
-        if placed is None:
-            return
-        sheet.measure(Spot(placed, -1, 0), page)
-        y, top, bottom = round(self.scroll_y), sheet.top(placed), sheet.bottom(placed)
-        if top < y or (bottom > y + page and bottom - top >= page):
-            self._let_go()
-            self._spot = Spot(placed, 0, 0)
-        elif bottom > y + page:
-            self._let_go()
-            self._spot = sheet.up(sheet.end_of(placed), page - 1)
-        self.flush()
+    # --- what is chosen
 
     def open_output(self) -> bool:
         """Open or fold the block under the cursor, else the newest call on the screen; False if there is none."""
@@ -458,20 +388,3 @@ class Transcript(Selecting, Sparing):
         if event.chain == 2 and self._toggled is placed:
             self._choose(placed)
         self._select_clicked(event.x, event.y, block=event.chain > 2)
-
-    def _caret_home(self) -> Placed | None:
-        return self._cursor
-
-    def _first_row(self, y: int) -> bool:
-        """Is this the first row of its entry?"""
-        placed = self._screen_rows[y][0]
-        return self._sheet.top(placed) == round(self.scroll_y) + y
-
-    def _line(self, y: int, placed: Placed, row: Row) -> Strip:
-        strip = super()._line(y, placed, row)
-        if placed is not self._cursor or not self.has_focus or row.line < 0:
-            return strip
-        sign = self._glyphs.cursor if self._first_row(y) or y == 0 else " "
-        style = self.get_component_rich_style("transcript--cursor")
-        _, rest = strip.divide([MARGIN, strip.cell_length])
-        return Strip([Segment(sign.ljust(MARGIN), style), *rest], strip.cell_length)
