@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tui_agent.ui import bindings
+from tui_agent.ui.actions import ACTIONS
 
 README = Path(__file__).parent.parent / "README.md"
 START, END = "<!-- keys -->\n", "<!-- /keys -->"
@@ -14,7 +14,7 @@ START, END = "<!-- keys -->\n", "<!-- /keys -->"
 def table() -> str:
     """A Markdown table: what, the key that works everywhere, other keys, the command."""
     rows = ["| what | everywhere | also | command |", "|---|---|---|---|"]
-    for action in bindings.ACTIONS:
+    for action in ACTIONS:
         letter = f"`ctrl+x {action.letter}`" if action.letter else ""
         also = " ".join(f"`{key}`" for key in action.keys)
         slash = f"`/{action.slash}`" if action.slash else ""

@@ -25,7 +25,7 @@ from tests.support.server import Hold, Reply
 from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.sessions.catalog import Catalog
-from tui_agent.ui import bindings
+from tui_agent.ui.actions import ACTIONS
 from tui_agent.ui.plain.asking import Asking
 from tui_agent.ui.plain.places import COMMANDS, NEED_A_SCREEN
 from tui_agent.ui.plain.telling import Telling
@@ -220,7 +220,7 @@ def test_every_command_of_the_screen_is_known(plain: Terminal) -> None:
     text = say(plain, "/help", b"/unpin", READY)
     listed = set(re.findall(r"^/(\w+)", text, re.MULTILINE))
     assert set(COMMANDS) <= listed
-    for action in bindings.ACTIONS:
+    for action in ACTIONS:
         if action.slash:
             assert action.slash in listed | NEED_A_SCREEN, action.slash
     for name in sorted(NEED_A_SCREEN - listed):

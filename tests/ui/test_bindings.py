@@ -11,7 +11,8 @@ from textual.binding import BindingsMap
 
 from tests.support.examples import examples
 from tui_agent.ui import bindings
-from tui_agent.ui.bindings import ACTIONS, BY_ID, short
+from tui_agent.ui.actions import ACTIONS, BY_ID, LEADER
+from tui_agent.ui.bindings import short
 from tui_agent.ui.remap import canonical, resolve
 
 
@@ -105,7 +106,7 @@ def test_keys_are_written_for_people() -> None:
 
 
 def test_the_leader_key_itself_can_be_changed() -> None:
-    keys = resolve({bindings.LEADER: "ctrl+]"})
+    keys = resolve({LEADER: "ctrl+]"})
     assert keys.leader == "ctrl+right_square_bracket", "as the screen names it"
     assert keys.shown("jump") == "^] g"
 
@@ -229,7 +230,7 @@ def test_every_action_can_be_given_other_keys(name: str) -> None:
     keys = resolve({name: "f12, alt+j"})
     assert keys.problems == ()
     assert keys.direct[name] == ("f12", "alt+j")
-    if name != bindings.LEADER:
+    if name != LEADER:
         assert resolve({name: "ctrl+x z"}).letters["z"] == name
 
 

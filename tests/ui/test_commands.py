@@ -19,7 +19,7 @@ from tui_agent.agent.commands import session as of_session
 from tui_agent.agent.commands import sharing as of_sharing
 from tui_agent.commands import Commands, arguments
 from tui_agent.ui import commands, help, remap
-from tui_agent.ui.bindings import ACTIONS
+from tui_agent.ui.actions import ACTIONS
 from tui_agent.ui.chat.completion import matching_commands
 from tui_agent.ui.help import HelpScreen
 

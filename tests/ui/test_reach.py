@@ -9,7 +9,8 @@ import pytest
 
 from tests.ui.spots import EVERY, ON_CHAT, OVER, at
 from tests.ui.stage import Stage, stage
-from tui_agent.ui.bindings import ACTIONS, BY_ID, LEADER, SIGN_NAMES
+from tui_agent.ui.actions import ACTIONS, BY_ID, LEADER
+from tui_agent.ui.bindings import SIGN_NAMES
 from tui_agent.ui.footer import MOST
 from tui_agent.ui.over import Place
 from tui_agent.ui.remap import resolve

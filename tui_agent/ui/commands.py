@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from tui_agent.ui.bindings import ACTIONS
+from tui_agent.ui.actions import ACTIONS
 
 if TYPE_CHECKING:
     from tui_agent.commands import Command

@@ -17,7 +17,7 @@ from textual.visual import Visual
 from textual.widgets import Static
 
 from tui_agent import literal
-from tui_agent.ui.bindings import ACTIONS, Keys
+from tui_agent.ui.actions import ACTIONS
 from tui_agent.ui.over import Host, Over
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.geometry import Size
 
+    from tui_agent.ui.bindings import Keys
     from tui_agent.ui.commands import Here, Listed
 
 _MARKS = (

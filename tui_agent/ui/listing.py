@@ -30,7 +30,7 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui import footer
-from tui_agent.ui.bindings import BY_ID
+from tui_agent.ui.actions import BY_ID
 from tui_agent.ui.commands import Here
 from tui_agent.ui.entry import Check, EntryLine
 from tui_agent.ui.filter import Filter

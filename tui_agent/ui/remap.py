@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from tui_agent.ui.bindings import ACTIONS, BY_ID, LEADER, LETTER_OF, SIGN_NAMES, Keys
+from tui_agent.ui.actions import ACTIONS, BY_ID, LEADER
+from tui_agent.ui.bindings import LETTER_OF, SIGN_NAMES, Keys
 
 _MODIFIERS = frozenset(("alt", "ctrl", "hyper", "meta", "shift", "super"))
 _NAMED = frozenset(

@@ -21,7 +21,7 @@ from tui_agent.settings import edit, load
 from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.save import drafted, loses, save
 from tui_agent.settings.watch import stamp
-from tui_agent.ui.bindings import ACTIONS, BY_ID, Keys
+from tui_agent.ui.actions import ACTIONS, BY_ID
 from tui_agent.ui.cells import Column
 from tui_agent.ui.inspector.tab import Key
 from tui_agent.ui.listing import Listing
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tui_agent.settings.schema import Settings
+    from tui_agent.ui.bindings import Keys
     from tui_agent.ui.cells import Cell
     from tui_agent.ui.desk import Desk
 

@@ -13,7 +13,7 @@ from tests.ui.fake import FakeSession, conversation
 from tests.ui.stage import stage
 from tui_agent.commands import Command, Outcome
 from tui_agent.prompt.skills import Found, Skill
-from tui_agent.ui.bindings import ACTIONS
+from tui_agent.ui.actions import ACTIONS
 from tui_agent.ui.chat.files import Files
 
 

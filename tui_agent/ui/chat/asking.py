@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tui_agent.commands import CommandError, arguments
-from tui_agent.ui import bindings
+from tui_agent.ui.actions import ACTIONS, LEADER, Action, Group
 from tui_agent.ui.chat.completion import Completion
 from tui_agent.ui.chat.composer import Composer
 from tui_agent.ui.chat.keyed import Floor
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     from tui_agent.agent.session import Session
     from tui_agent.events import Emit, Level
+    from tui_agent.ui import bindings
     from tui_agent.ui.chat.attachments import Prompt
 
     Early = asyncio.Future[bool] | tuple[Prompt, Literal["step", "turn"]]
     """What waits for the session: an action, which is told whether it may begin, or a prompt."""
 
-_PALETTE: tuple[bindings.Group, ...] = ("Going back", "Places", "Cards", "Chat", "Writing", "Program")
+_PALETTE: tuple[Group, ...] = ("Going back", "Places", "Cards", "Chat", "Writing", "Program")
 """The order of the palette's groups, before anything is typed."""
 _MODE_TOLD = 3.0
 """Seconds for which it is told what a mode means."""
@@ -147,8 +148,8 @@ class Asking(Floor):
         """What the palette finds: every action with its key, every command with its spelling."""
         made = [
             Offer(action.words, self._keys_of(action), action.help, partial(self.act, action.id))
-            for action in sorted(bindings.ACTIONS, key=lambda action: _PALETTE.index(action.group))
-            if action.id in self.acts and action.id not in (bindings.LEADER, "commands")
+            for action in sorted(ACTIONS, key=lambda action: _PALETTE.index(action.group))
+            if action.id in self.acts and action.id not in (LEADER, "commands")
         ]
         for command in listed(self.session.commands if self.session is not None else ()):
             if command.name not in ACTION_OF:
@@ -157,7 +158,7 @@ class Asking(Floor):
                 made.append(Offer(command.name, spelling, command.words, run))
         return made
 
-    def _keys_of(self, action: bindings.Action) -> str:
+    def _keys_of(self, action: Action) -> str:
         """The keys and the command of an action."""
         slash = [f"/{action.slash}"] if action.slash else []
         return "  ".join([*self.keys.of(action), *slash])

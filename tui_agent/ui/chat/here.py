@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_agent.ui.bindings import BY_ID, Keys
+from tui_agent.ui.actions import BY_ID
+from tui_agent.ui.bindings import Keys
 from tui_agent.ui.bindings import short as written
 from tui_agent.ui.commands import Here
 

@@ -14,6 +14,7 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent.events import Notice
 from tui_agent.ui import bindings, footer
+from tui_agent.ui.actions import BY_ID, LEADER
 from tui_agent.ui.transcript.view import Transcript
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Keyed(Screen[None]):
         """When the leader key was pressed last."""
         self.transcript = Transcript(id="transcript")
         self.acts: dict[str, Act] = {
-            bindings.LEADER: self.lead,
+            LEADER: self.lead,
             "redraw": lambda: self._redraw(),
             "suspend": lambda: self.app.action_suspend_process(),
         }
@@ -90,7 +91,7 @@ class Keyed(Screen[None]):
 
     def act(self, name: str) -> None:
         """Carry out an action of the table; what takes time runs beside the keys."""
-        if self.leading and name != bindings.LEADER:
+        if self.leading and name != LEADER:
             self.lead(False)
         done = self.acts[name]()
         if isinstance(done, Coroutine):
@@ -144,7 +145,7 @@ class Keyed(Screen[None]):
     def letters(self) -> list[footer.Entry]:
         """The letters after the leader key, for the footer."""
         return [
-            footer.Entry(letter, bindings.BY_ID[name].words, f"screen.after_leader({_KEY_OF[letter]!r})")
+            footer.Entry(letter, BY_ID[name].words, f"screen.after_leader({_KEY_OF[letter]!r})")
             for letter, name in self.keys.letters.items()
             if name in self.acts
         ]
@@ -154,7 +155,7 @@ class Keyed(Screen[None]):
         key = self.keys.shown(action)
         if action in ("commands", "help") and self.keys.direct[action]:
             key = "?" if action == "help" else bindings.short(self.keys.direct[action][0])
-        return footer.Entry(key, bindings.BY_ID[action].words, f"screen.act('{action}')", right, rank)
+        return footer.Entry(key, BY_ID[action].words, f"screen.act('{action}')", right, rank)
 
     def _redraw(self) -> None:
         self.app.refresh(repaint=True, layout=True)

@@ -31,7 +31,7 @@ from textual.widgets import Static
 
 from tui_agent.events import Question
 from tui_agent.ui import footer, words
-from tui_agent.ui.bindings import LEADER
+from tui_agent.ui.actions import LEADER
 from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
 from tui_agent.ui.chat.keyed import Keyed

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from tui_agent.literal import one_line
-from tui_agent.ui.bindings import ACTIONS
+from tui_agent.ui.actions import ACTIONS
 from tui_agent.ui.transcript.entries import (
     GOAL,
     Answer,
