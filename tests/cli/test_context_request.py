@@ -103,6 +103,25 @@ def test_what_is_left_out_is_told_with_the_reason(run: Inside, made: SessionFold
     assert (left["record"], left["kept"]) == ("A0", False)
 
 
+def test_what_does_not_fit_is_refused_and_its_manifest_shown_below_the_ways_out(
+    run: Inside, shop: Path
+) -> None:
+    folder = session(shop)
+    records = _records("first words", "word " * 260_000)
+    write(folder.context_path, records[: [record.get("id") for record in records].index("U1") + 1])
+    whole = run("context", "request", "--session", folder.id)
+    assert (whole.code, whole.out) == (1, ""), "it is not sent, so it is not printed"
+    assert "over the model's window" in whole.err
+    made_of = run("context", "request", "--manifest", "--session", folder.id)
+    assert made_of.code == 1 and "--profile P" in made_of.err, "the ways out, in the words of a shell"
+    for words in ("refused: it does not fit", "STAYS", "always", "part", "too many"):
+        assert words in made_of.out
+    data = run("context", "request", "--manifest", "--json", "--session", folder.id).data
+    assert data["refused"]["ways"] and data["stays"]["U1"] == "newest words"
+    assert sum(item["tokens"] for item in data["items"]) == data["total"]["count"]
+    assert data["refused"]["excess"] == data["total"]["count"] + 1_024 - data["window"]
+
+
 def test_what_differs_between_two(run: Inside, made: SessionFolder) -> None:
     run("context", "drop", "A0")
     data = run("context", "request", "--diff", "3", "next", "--json").data

@@ -20,7 +20,7 @@ from tui_agent.cli.ways import with_ways
 from tui_agent.literal import one_line
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.settings.load import load
-from tui_agent.ui.inspector.grouping import LEFT_OUT, groups_of, in_order, percent
+from tui_agent.ui.inspector.grouping import LEFT_OUT, groups_of, in_order, percent, stays_of, sums_of
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +61,10 @@ async def request(options: argparse.Namespace, context: Context, workspace: Path
         if options.diff:
             places = [await _place(requests, name) for name in options.diff]
             return _difference(options, await requests.diff(*places))
-        return _one(options, await requests.build(await _place(requests, options.number or NEXT)), context)
+        which = await _place(requests, options.number or NEXT)
+        if options.manifest:
+            return _made_of(options, await requests.look(which))
+        return _one(await requests.build(which), context)
     except NotBuilt as error:
         raise Failed(with_ways(str(error), error.ways)) from error
     except OpenError as error:
@@ -81,13 +84,7 @@ async def _place(requests: Requests, name: str) -> int | None:
     return int(name) - 1
 
 
-def _one(options: argparse.Namespace, built: Built, context: Context) -> int:
-    if options.manifest:
-        if options.json:
-            say_json(_manifest_json(built))
-        else:
-            say(_manifest_text(built))
-        return 0
+def _one(built: Built, context: Context) -> int:
     if built.sent is None:
         for text in repairs_of(built.request.changes, context):
             complain(text)
@@ -143,8 +140,23 @@ def _sent_json(sent: Sent) -> dict[str, Any]:
 # --- what one is made of
 
 
+def _made_of(options: argparse.Namespace, built: Built) -> int:
+    """Print what a request is made of; why it would be refused, with the ways out, comes before that."""
+    refusal = built.refusal
+    if refusal is not None:
+        complain(with_ways(str(refusal), refusal.ways))
+    if options.json:
+        say_json(_manifest_json(built))
+    else:
+        say(_manifest_text(built))
+    return 0 if refusal is None else Failed.code
+
+
 def _manifest_json(built: Built) -> dict[str, Any]:
-    manifest = built.manifest
+    manifest, refusal = built.manifest, built.refusal
+    refused = (
+        None if refusal is None else {"why": str(refusal), "excess": refusal.excess, "ways": refusal.ways}
+    )
     return {
         "request": None if built.sent is None else _sent_json(built.sent),
         "sha256": built.request.sha256,
@@ -152,6 +164,8 @@ def _manifest_json(built: Built) -> dict[str, Any]:
         "total": asdict(manifest.total),
         "window": manifest.window,
         "reserve": manifest.reserve,
+        "refused": refused,
+        "stays": built.stays,
         "items": [_item_json(item) for item in built.items],
         "left_out": [_item_json(item) for item in built.left_out],
     }
@@ -172,6 +186,8 @@ def _manifest_text(built: Built) -> str:
             f"{100 * group.tokens.count / total.count:.0f} %" if total.count and section != LEFT_OUT else ""
         )
         cached = "" if not group.cached else "yes" if group.cached >= group.tokens.count else "part"
+        if built.refusal is not None:
+            cached = stays_of((items[number] for number in group.items), built.stays)
         said = _words(built, items[group.items[0]]) if len(group.items) == 1 and name else ""
         weight = tokens(group.tokens.count, group.tokens.mark)
         rows.append((f"  {name}" if name else section, len(group.items), weight, share, cached, said))
@@ -180,14 +196,13 @@ def _manifest_text(built: Built) -> str:
         Column("ITEMS", "right"),
         Column("TOKENS", "right"),
         Column("SHARE", "right"),
-        "CACHED",
+        "CACHED" if built.refusal is None else "STAYS",
         Column("WORDS", shrink=True),
     ]
-    parts = [
-        (section, f"{groups[section, ''].tokens.count:,}") for section, name in in_order(groups) if not name
-    ]
-    closing: list[tuple[str, object]] = [part for part in parts if part[0] != LEFT_OUT]
+    closing: list[tuple[str, object]] = [(name, f"{part.count:,}") for name, part in sums_of(groups)]
     closing.append(("total", tokens(total.count, total.mark)))
+    if built.refusal is not None:
+        closing.append(("too many", tokens(built.refusal.excess, total.mark)))
     return "\n\n".join([_which(built), table(columns, rows), facts(closing)])
 
 
@@ -196,7 +211,10 @@ def _which(built: Built) -> str:
     if sent is None:
         of = f" of {manifest.window:,}" if manifest.window else ""
         total = tokens(manifest.total.count, manifest.total.mark)
-        return f"the next request, {built.request.model}: {total}{of} tokens, {manifest.reserve:,} kept for the answer"
+        which = (
+            "the next request, refused: it does not fit" if built.refusal is not None else "the next request"
+        )
+        return f"{which}, {built.request.model}: {total}{of} tokens, {manifest.reserve:,} kept for the answer"
     turn = "" if sent.turn is None else f", turn {sent.turn}"
     foreseen = "" if sent.predicted is None else f" ({sent.predicted:,} foreseen)"
     parted = f"\nit does not extend the one before: {one_line(sent.parted)}" if sent.parted else ""

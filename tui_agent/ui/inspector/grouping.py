@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from tui_agent.messages.tokens import Tokens
 if TYPE_CHECKING:
     from tui_agent.prompt.manifest import Item
 
+ALWAYS = "always"
+"""Why what is no message is never left out of a request."""
 LEFT_OUT = "left out"
 """The section of what is not sent."""
 TOO_HIGH = "estimated too high"
@@ -91,6 +93,21 @@ def sums_of(groups: Mapping[Place, Group]) -> list[tuple[str, Tokens]]:
         (name, groups[name, ""].tokens) for name in SECTIONS if name != LEFT_OUT and (name, "") in groups
     ]
     return [(TOO_HIGH if name == "frame" and part.count < 0 else name, part) for name, part in found]
+
+
+def stays(item: Item, reasons: Mapping[str, str]) -> str:
+    """Why an item of a refused request is never left out, by the reasons of records; "" if it may be, or is."""
+    if not item.kept:
+        return ""
+    return reasons.get(item.record, "") if item.section == "messages" else ALWAYS
+
+
+def stays_of(items: Iterable[Item], reasons: Mapping[str, str]) -> str:
+    """The same of several: the one reason, `all` for more than one, `part` if some may be left out."""
+    found = {stays(item, reasons) for item in items}
+    if found == {""}:
+        return ""
+    return "part" if "" in found else next(iter(found)) if len(found) == 1 else "all"
 
 
 def percent(part: int, whole: int) -> str:

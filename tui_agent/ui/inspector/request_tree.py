@@ -14,7 +14,17 @@ from textual.content import Content
 
 from tui_agent import literal
 from tui_agent.ui import words
-from tui_agent.ui.inspector.grouping import LEFT_OUT, SECTIONS, Group, Place, groups_of, place_of, sums_of
+from tui_agent.ui.inspector.grouping import (
+    LEFT_OUT,
+    SECTIONS,
+    Group,
+    Place,
+    groups_of,
+    place_of,
+    stays,
+    stays_of,
+    sums_of,
+)
 from tui_agent.ui.inspector.telling import FIRST_WORDS, content_words
 from tui_agent.ui.rows import Cell, Column
 from tui_agent.ui.themes import UNICODE
@@ -31,7 +41,6 @@ WAYS: Place = ("ways out", "")
 """The head of the ways out of a request that does not fit."""
 _COMMAND = re.compile(r"(.*) \((/[^()]+)\)")
 """A way out, and the command that carries it out."""
-_ALWAYS = "always"
 
 
 class Tree:
@@ -169,9 +178,7 @@ class Tree:
 
     def why_it_stays(self, item: Item) -> str:
         """Why an item of a refused request is never left out, in two words; "" if it may be."""
-        if self.refusal is None or not item.kept:
-            return ""
-        return self.built.stays.get(item.record, "") if item.section == "messages" else _ALWAYS
+        return "" if self.refusal is None else stays(item, self.built.stays)
 
     # --- how they look
 
@@ -212,7 +219,9 @@ class Tree:
         if place == WAYS:
             return (self._section_words(*place, len(self._ways)), "", "", "")
         group = self.groups[place]
-        cached = self._read(group.cached, group.tokens.count) if self.refusal is None else ""
+        cached = self._read(group.cached, group.tokens.count)
+        if self.refusal is not None:
+            cached = stays_of((self.items[number] for number in group.items), self.built.stays)
         share = self._share(group.tokens, kept=place[0] != LEFT_OUT)
         return (self._head_words(place, group), words.tokens(group.tokens), share, cached)
 
