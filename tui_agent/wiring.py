@@ -127,9 +127,11 @@ async def open_session(
     rules.guides = lambda: prompt.imported
 
     def skills() -> Found:
-        if not session.settings.prompt.skills:
+        wanted = session.settings.prompt
+        if not wanted.skills:
             return Found()
-        return find_skills(workspace, paths.config_dir(), find_root(workspace))
+        home = Path.home() if wanted.claude_skills else None
+        return find_skills(workspace, paths.config_dir(), find_root(workspace), home)
 
     premises = Premises(context, prompt, toolbox.offer, bus.emit, skills)
 

@@ -395,6 +395,24 @@ async def test_a_skill_is_listed_and_its_text_is_sent_with_the_words_that_call_i
             await run.session.perform("skill", "release-notes")
 
 
+async def test_skills_of_the_home_folder_are_listed_with_their_origin_and_a_setting_leaves_them_out(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    file = Path.home() / ".claude/skills/notes/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: notes\ndescription: Write notes.\n---\nList the commits first.\n")
+    async with engine(tmp_path, server) as run:
+        listed = await run.session.perform("skill")
+        assert listed.text == "notes  Write notes.  (~/.claude: ~/.claude/skills/notes/SKILL.md)"
+        await run.session.perform("notes", "now")
+        await run.session.until_idle()
+        told = last_words(server.requests[0])[-1]
+        assert "List the commits first." in told and "the person's own" in told
+        settings = run.session.settings
+        run.session.take_settings(replace(settings, prompt=replace(settings.prompt, claude_skills=False)))
+        assert "there are none" in (await run.session.perform("skill")).text
+
+
 async def test_a_file_that_changes_behind_the_model_is_told_and_our_own_writes_are_not(
     tmp_path: Path, server: ScriptedServer
 ) -> None:

@@ -63,6 +63,31 @@ def test_those_of_the_folders_above_are_found_up_to_the_root_and_the_nearest_cou
     assert [one.name for one in find(inner, tmp_path / "config").skills] == ["build"]
 
 
+def test_those_of_the_home_folder_come_last_and_are_the_persons_own(tmp_path: Path) -> None:
+    home, workspace = tmp_path / "home", tmp_path / "home/w"
+    write(home / ".claude/skills", "mine", skill("mine"))
+    write(home / ".claude/skills", "build", skill("build", body="from home"))
+    write(home / ".claude/skills", "same", skill("same"))
+    write(workspace / ".claude/skills", "build", skill("build", body="of the workspace"))
+    write(home / "config/skills", "same", skill("same"))
+    (home / ".claude/skills/linked").symlink_to(write(home / "dotfiles", "linked", skill("linked")).parent)
+    (home / ".claude/skills/out").symlink_to(write(tmp_path / "out", "out", skill("out")).parent)
+    found = find(workspace, home / "config", workspace, home)
+    assert [(one.name, one.origin, one.trusted) for one in found.skills] == [
+        ("build", "workspace", False),
+        ("linked", "~/.claude", True),
+        ("mine", "~/.claude", True),
+        ("same", "settings", True),
+    ]
+    assert found.skills[2].place == "~/.claude/skills/mine/SKILL.md"
+    assert found.notices == (
+        "the skill ~/.claude/skills/build/SKILL.md is not used: .claude/skills/build/SKILL.md has the same name",
+        f"the skill ~/.claude/skills/out/SKILL.md is not used: it leads out of {home}",
+    ), "and nothing of a copy"
+    at_home = find(home, home / "config", home, home)
+    assert [one.origin for one in at_home.skills if one.name == "mine"] == ["~/.claude"]
+
+
 def test_of_two_with_one_name_the_persons_own_counts_and_it_is_said(tmp_path: Path) -> None:
     write(tmp_path / "config/skills", "mine", skill("review", body="mine"))
     write(tmp_path / "w/.claude/skills", "theirs", skill("Review", body="theirs"))

@@ -9,8 +9,9 @@ A skill is a folder with a SKILL.md that begins with its name and what it is for
     First look at ...
 
 They lie in `skills` in the folder of settings, and in the workspace in `.tui-agent/skills`, `.agents/skills` and
-`.claude/skills`, then in the same of the folders above it up to the root of the repository; of two with one name the
-first in this order counts. The model is told the names and descriptions.
+`.claude/skills`, then in the same of the folders above it up to the root of the repository, and last in
+`~/.claude/skills`, which other agents read too; of two with one name the first in this order counts. The model is told
+the names and descriptions.
 The text of one is told when a person's words call for it: by `/skill NAME`, because they name it, or because they
 have many words of its description. Text from the workspace is told as what it is: text of a file.
 """
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 FOLDERS = (".tui-agent/skills", ".agents/skills", ".claude/skills")
 """Where skills lie in a workspace."""
+OF_HOME = ".claude/skills"
+"""Where other agents keep a person's skills, in the home folder."""
 FILE = "SKILL.md"
 
 MOST = 50
@@ -55,7 +58,8 @@ _FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*))?")
 class Skill(Struct, frozen=True):
     """A skill: its name, what it is for, its text, and its file as a person is shown it.
 
-    `trusted`: it is the person's own, not the workspace's. `cut`: characters of its text that are left out.
+    `trusted`: it is the person's own, not the workspace's. `cut`: characters of its text that are left out. `origin`
+    says for a person in which of the places it lies.
     """
 
     name: str
@@ -64,6 +68,7 @@ class Skill(Struct, frozen=True):
     place: str
     trusted: bool = False
     cut: int = 0
+    origin: str = "workspace"
 
 
 class Found(Struct, frozen=True):
@@ -73,38 +78,62 @@ class Found(Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-def find(workspace: Path, config: Path, root: Path | None = None) -> Found:
-    """Read every skill of the folder of settings, and of a workspace and the folders above it up to its root.
+class _Place(Struct, frozen=True):
+    """A folder of skills. Links in it may lead to `base` and what lies below. `origin` as of a skill."""
+
+    base: Path
+    folder: Path
+    origin: str
+    trusted: bool = False
+
+    def shown(self, file: Path, workspace: Path) -> str:
+        """A file in it, as a person and the model are shown its path."""
+        if self.folder == self.base / OF_HOME and self.trusted:
+            return f"~/{file.relative_to(self.base).as_posix()}"
+        return str(file) if self.trusted else guard.relative(workspace, file)
+
+
+def find(workspace: Path, config: Path, root: Path | None = None, home: Path | None = None) -> Found:
+    """Read every skill of the folder of settings, of a workspace and the folders above it up to its root, and of the
+    home folder, if it is given.
 
     Reads files: call it in a thread.
     """
     skills: dict[str, Skill] = {}
     notices: list[str] = []
-    bases = [(config, config / "skills", True)]
-    for above in _upwards(workspace, root or workspace):
-        bases += [(above, above / name, False) for name in FOLDERS]
-    for base, folder, trusted in bases:
-        for file in _files(folder):
-            place = str(file) if trusted else guard.relative(workspace, file)
-            shown = one_line(place, 200)
-            if not guard.inside(base, file):
-                notices.append(f"the skill {shown} is not used: it leads out of {base}")
-                continue
-            try:
-                skill = _read(file, place, trusted=trusted)
-            except (OSError, ValueError) as error:
-                notices.append(f"the skill {shown} is not used: {_reason(error)}")
-                continue
-            if skill.cut:
-                notices.append(
-                    f"the skill {shown} is longer than {BODY_CHARACTERS:,} characters: its head is told"
-                )
-            if skill.name.casefold() in skills:
-                other = skills[skill.name.casefold()].place
-                notices.append(f"the skill {shown} is not used: {one_line(other, 200)} has the same name")
-                continue
-            skills[skill.name.casefold()] = skill
+    for place, file in _each(_places(workspace, config, root or workspace, home)):
+        path = place.shown(file, workspace)
+        shown = one_line(path, 200)
+        if not guard.inside(place.base, file):
+            notices.append(f"the skill {shown} is not used: it leads out of {place.base}")
+            continue
+        try:
+            skill = _read(file, path, place)
+        except (OSError, ValueError) as error:
+            notices.append(f"the skill {shown} is not used: {_reason(error)}")
+            continue
+        if skill.cut:
+            notices.append(
+                f"the skill {shown} is longer than {BODY_CHARACTERS:,} characters: its head is told"
+            )
+        other = skills.setdefault(skill.name.casefold(), skill)
+        if other is not skill and (other.description, other.body) != (skill.description, skill.body):
+            notices.append(f"the skill {shown} is not used: {one_line(other.place, 200)} has the same name")
     return Found(tuple(skills[name] for name in sorted(skills)), tuple(notices))
+
+
+def _places(workspace: Path, config: Path, root: Path, home: Path | None) -> Iterator[_Place]:
+    yield _Place(config, config / "skills", "settings", trusted=True)
+    for above in _upwards(workspace, root):
+        for name in FOLDERS:
+            if home is None or above / name != home / OF_HOME:
+                yield _Place(above, above / name, "workspace")
+    if home is not None:
+        yield _Place(home, home / OF_HOME, "~/.claude", trusted=True)
+
+
+def _each(places: Iterable[_Place]) -> Iterator[tuple[_Place, Path]]:
+    return ((place, file) for place in places for file in _files(place.folder))
 
 
 def _upwards(folder: Path, root: Path) -> list[Path]:
@@ -132,7 +161,7 @@ def _reason(error: Exception) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
-def _read(file: Path, place: str, *, trusted: bool) -> Skill:
+def _read(file: Path, path: str, place: _Place) -> Skill:
     data = guard.head(file, _FILE_BYTES + 1)
     text = data[:_FILE_BYTES].decode("utf-8", "replace")
     header = _HEADER.match(text)
@@ -148,7 +177,8 @@ def _read(file: Path, place: str, *, trusted: bool) -> Skill:
     left = max(0, len(body) - BODY_CHARACTERS) + max(0, len(data) - _FILE_BYTES)
     if left:
         body = body[:BODY_CHARACTERS].rsplit("\n", 1)[0]
-    return Skill(name, one_line(description, _DESCRIPTION_CHARACTERS), body, place, trusted, left)
+    description = one_line(description, _DESCRIPTION_CHARACTERS)
+    return Skill(name, description, body, path, place.trusted, left, place.origin)
 
 
 def _fields(lines: Sequence[str]) -> Mapping[str, str]:

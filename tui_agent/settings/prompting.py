@@ -19,3 +19,6 @@ class Prompt(Table, frozen=True):
         "switch",
         "Tell the model which skills there are, and a skill's text when your words call for it.",
     )
+    claude_skills: bool = now(
+        True, "switch", "Read the skills in ~/.claude/skills too, behind your own and the workspace's."
+    )

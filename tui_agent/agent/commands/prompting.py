@@ -9,7 +9,7 @@ from tui_agent.agent.commands.travel import arrived
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.literal import one_line
 from tui_agent.messages.tokens import Estimator
-from tui_agent.prompt.skills import FILE, FOLDERS, named
+from tui_agent.prompt.skills import FILE, FOLDERS, OF_HOME, named
 from tui_agent.timeline.timeline import Travelled
 
 if TYPE_CHECKING:
@@ -103,10 +103,13 @@ async def skill(session: Session, *words: str) -> Outcome:
     await session.heeding.heed()
     found = await asyncio.to_thread(session.premises.skills)
     if not words:
-        lines = [f"{one.name}  {one.description}  ({one.place})" for one in found.skills] or [
+        lines = [f"{one.name}  {one.description}  ({one.origin}: {one.place})" for one in found.skills] or [
             _no_skills(session)
         ]
-        data = [{"name": s.name, "description": s.description, "place": s.place} for s in found.skills]
+        data = [
+            {"name": s.name, "description": s.description, "place": s.place, "origin": s.origin}
+            for s in found.skills
+        ]
         return Outcome("\n".join([*lines, *found.notices]), {"skills": data, "notices": list(found.notices)})
     called = named(found.skills, words[0])
     if called is None:
@@ -122,4 +125,7 @@ def _no_skills(session: Session) -> str:
     if not session.settings.prompt.skills:
         return "skills are off (prompt.skills in settings)"
     places = ", ".join(FOLDERS)
-    return f"there are none: a skill is a folder with a {FILE} in {places} here, or in skills beside settings.toml"
+    return (
+        f"there are none: a skill is a folder with a {FILE} in {places} here, in skills beside settings.toml, or in "
+        f"~/{OF_HOME}"
+    )
