@@ -1,6 +1,6 @@
-"""What of a request that does not fit is never left out, and why: by the rules of the last step before a refusal.
+"""What of a request that does not fit the program never leaves out by itself, and why.
 
-Everything else could be left out; that it was not says that even without all of it there would be no room.
+By the rules of the last step before a refusal; everything else may be left out to make room.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def staying(context: Context) -> dict[str, str]:
     found, behind = dict[str, str](), False
     for message in context.history:
         if message.id not in goes:
-            place = "newest words" if message.id == newest else "newest turn" if behind else "with what stays"
+            place = "newest words" if message.id == newest else "newest turn" if behind else "with others"
             found[message.id] = _own(context, message) or place
         behind = behind or message.id == newest
     return found

@@ -411,10 +411,10 @@ async def test_of_what_does_not_fit_it_is_said_what_stays_and_all_of_it_can_be_l
         await made.press("escape")
         await _to(made, "your words")
         await made.press("enter", "down", "enter")
-        await made.until(lambda: "It is never left out: pinned." in made.text)
+        await made.until(lambda: "never leaves it out by itself: pinned." in made.text)
         assert str(tab.cells(tab.rows.cursor)[3]) == "pinned"
         await made.press("down")
-        await made.until(lambda: "It may be left out, but" in made.text)
+        await made.until(lambda: "may leave it out to make room" in made.text)
         await made.press("escape", "j")
         await made.until(lambda: '"model": "claude-sonnet-5-5"' in made.text, "the whole of it")
         await made.press("escape", "d")

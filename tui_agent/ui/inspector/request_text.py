@@ -76,9 +76,9 @@ def item_text(tree: Tree, item: Item) -> str:
 def _about(tree: Tree, item: Item) -> Iterator[str]:
     """What its text does not say of an item: what it is for in the sum, whether it may be left out."""
     if why := tree.why_it_stays(item):
-        yield f"It is never left out: {why}."
+        yield f"The program never leaves it out by itself: {why}."
     elif tree.refusal is not None:
-        yield "It may be left out, but without all that may be it would still not fit."
+        yield "The program may leave it out to make room."
     if item.kind == "framing" and item.tokens.count:
         yield _balance(tree.total, item.tokens.count)
 

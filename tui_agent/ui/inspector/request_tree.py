@@ -188,7 +188,7 @@ class Tree:
         figures = (Column("tokens", weight, "right"), Column("%", 3, "right"))
         if self.refusal is None:
             return (Column("what is sent"), *figures, cached)
-        return (Column("what would be sent"), *figures, *([] if narrow else [Column("stays", 15)]))
+        return (Column("what would be sent"), *figures, *([] if narrow else [Column("stays", 12)]))
 
     def key(self, index: int) -> Hashable:
         row = self._rows[index]
