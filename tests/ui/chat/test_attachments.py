@@ -235,10 +235,10 @@ async def test_a_disk_that_does_not_answer_leaves_the_path_as_text_and_what_was_
 ) -> None:
     from threading import Event
 
-    from tui_agent.ui.chat import composer
+    from tui_agent.ui.chat import pasting
 
     stands = Event()
-    monkeypatch.setattr(composer, "_DISK_PATIENCE", 0.05)
+    monkeypatch.setattr(pasting, "_DISK_PATIENCE", 0.05)
     monkeypatch.setattr(dropped, "dropped", lambda *_: stands.wait(20))
     try:
         async with stage(tmp_path) as made:

@@ -3,13 +3,12 @@
 Keys it takes itself: Enter (send; behind a backslash a new line), ctrl+j, alt+enter and shift+enter (new line),
 ctrl+s (send at the end of the turn), ctrl+v (a picture or text off the clipboard), Up and Down at the edges (what was
 sent before), Tab (complete, or the card that waits), `?` and End when it is empty. Everything else is the
-text area's. Long pastes and pictures become signs, dropped files `@path` (see `attachments`). While it searches, what
-is typed filters what was sent before. It posts `Submitted`, `Wanted`, `Trouble` and `Edited`.
+text area's. Long pastes and pictures become signs, dropped files `@path` (see `attachments` and `pasting`). While it
+searches, what is typed filters what was sent before. It posts `Submitted`, `Wanted`, `Trouble` and `Edited`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -22,7 +21,6 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from tui_agent import literal
-from tui_agent.commands import CommandError
 from tui_agent.ui.chat.attachments import Prompt
 from tui_agent.ui.chat.completion import Candidate, Completion, Word, word_before
 from tui_agent.ui.chat.signs import Signed
@@ -33,19 +31,14 @@ if TYPE_CHECKING:
     from textual.widgets import TextArea
 
     from tui_agent.messages.blocks import Block
-    from tui_agent.ui.chat.dropped import Dropped
     from tui_agent.ui.chat.history import History
 
 STOP = "ctrl+c"
 """Comes here only to stand behind what was pressed before it."""
 SETTLING = 0.5
 """Seconds in which Enter does not send words that were put here unasked: it was pressed for what came before."""
-_DISK_PATIENCE = 2.0
-"""Seconds the disk may take to say whether pasted paths exist; then they are text."""
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Bidi controls. A terminal that marks no pastes types them; they become signs like those that are pasted."""
-_MOST_SEARCHED = 200
-"""Characters of a paste that are searched for."""
 WORDS = "Ask, or / for commands, @ for files, ? for keys"
 _SEARCH_WORDS = "words of what you sent before"
 
@@ -253,9 +246,11 @@ class Composer(Signed):
         if event.key != "enter":
             self._offered = float("-inf")  # who presses something else has seen the words
         if event.key in ("ctrl+v", "super+v"):
+            from tui_agent.ui.chat.pasting import paste_clipboard  # not needed before the first paste
+
             event.stop()
             event.prevent_default()
-            await self._paste_clipboard()
+            await paste_clipboard(self)
         elif self._own_key(event) or await self._bound(event.key):
             event.stop()
             event.prevent_default()
@@ -374,80 +369,16 @@ class Composer(Signed):
             self.walking = True
             self.show(entry)
 
-    # --- pasting; what is typed meanwhile waits, so that it stands behind
-
     async def _on_paste(self, event: events.Paste) -> None:
+        from tui_agent.ui.chat.pasting import paste
+
         # a terminal sends what the clipboard holds: escape sequences in it are text like any other
         self._last_key, self._pressed = self._clock(), event.time
         self._offered = float("-inf")
         event.stop()
         event.prevent_default()
         self.focus()
-        await self._paste(event.text)
-
-    async def _paste(self, text: str) -> None:
-        from tui_agent.ui.chat import dropped  # not needed before the first paste
-
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if self.searching:
-            self.write(" ".join(text[:_MOST_SEARCHED].split()))
-            return
-        files: list[Dropped] = []
-        if dropped.may_be_dropped(text):
-            try:
-                async with asyncio.timeout(_DISK_PATIENCE):
-                    files = await asyncio.to_thread(dropped.dropped, text, self.workspace)
-            except TimeoutError:
-                files = []
-        if not files:
-            self.write_paste(text)
-        for file in files:
-            row, column = self.cursor_location
-            if self.document.get_line(row)[:column][-1:].strip():
-                self.write(" ")
-            if not (file.is_picture and await self._drop_picture(file.path)):
-                self.write(f"{file.mention} ")
-
-    async def _drop_picture(self, path: Path) -> bool:
-        from tui_agent.ui.chat.dropped import read_picture
-
-        if self.picture is None:
-            return False
-        try:
-            data = await asyncio.to_thread(read_picture, path)
-        except OSError as error:
-            self.post_message(self.Trouble(str(error)))
-            return False
-        return await self._take_picture(data, path.name)
-
-    async def _take_picture(self, data: bytes, name: str) -> bool:
-        if self.picture is None:
-            self.post_message(self.Trouble("a picture can be added once the session is open"))
-            return False
-        try:
-            image = await self.picture(data, name)
-        except CommandError as error:
-            self.post_message(self.Trouble(str(error)))
-            return False
-        self.write_image(image)
-        return True
-
-    async def _paste_clipboard(self) -> None:
-        from tui_agent.ui.chat.dropped import NoClipboard, clipboard
-
-        try:
-            held = await asyncio.to_thread(clipboard)
-        except NoClipboard as error:
-            held = self.app.clipboard
-            if not held:
-                self.post_message(self.Trouble(str(error)))
-        else:
-            if not held:
-                self.post_message(self.Trouble("the clipboard holds neither a picture nor text"))
-        if isinstance(held, bytes):
-            await self._take_picture(held, "the picture on the clipboard")
-        elif held:
-            await self._paste(held)
+        await paste(self, event.text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
