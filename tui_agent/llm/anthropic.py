@@ -1,35 +1,28 @@
 """The Anthropic Messages API, and every endpoint that speaks like it.
 
-The SDK is large (seconds to import), so it is loaded in a thread when first needed: `load()`. Of it the client is used
-(addresses, credentials, connections, errors); the body is encoded here, off the event loop, and the stream's events are
-read as the JSON they are. So blocks are kept as the endpoint sent them, unknown ones included, and the SDK's own
-retries, deprecation warnings and telemetry stay out of it.
+Of the SDK (`sdk`) the client is used (addresses, credentials, connections, errors); the body is encoded here (`body`),
+off the event loop, and the stream's events are read as the JSON they are. So blocks are kept as the endpoint sent them,
+unknown ones included, and the SDK's own retries, deprecation warnings and telemetry stay out of it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import gc
 import json
 import re
-import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from tui_agent.llm import failures, heap, models
+from tui_agent.llm import failures, models, sdk
 from tui_agent.llm.assembly import Assembly
+from tui_agent.llm.body import LoadBlob, encode
 from tui_agent.llm.provider import ProviderError
 
 if TYPE_CHECKING:
     import anthropic
 
     from tui_agent.llm.provider import Delta
-    from tui_agent.messages.blocks import Block
     from tui_agent.messages.request import Request
     from tui_agent.settings.schema import Profile
 
@@ -53,34 +46,6 @@ _EVENTS_AT_ONCE = 16
 """A burst of events is read in portions, so that the event loop gets its turn in between."""
 _DRAIN_SECONDS = 0.25
 """After the last event the stream is read to its end, so that the connection can be used again, but not for long."""
-
-_LONG_BYTES = 256 * 1024
-"""After a request of so many bytes at least, what making it left free is given back to the system."""
-
-_MEDIA = ("image", "document")
-_MISSING = "[image missing]"
-
-LoadBlob = Callable[[str], "bytes | None"]
-
-
-async def load() -> None:
-    """Import the SDK in a thread, with the garbage collector off, which keeps the event loop moving meanwhile."""
-    await asyncio.to_thread(_import)
-
-
-def _import() -> None:
-    if "anthropic" in sys.modules:
-        return
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        import anthropic  # noqa: F401
-        import anyio._backends._asyncio  # noqa: F401  (its transport imports it in the middle of the first request)
-    finally:
-        # Half a million new objects that live for ever: left to the collector, its next run would stop everything.
-        gc.freeze()
-        if collecting:
-            gc.enable()
 
 
 class AnthropicProvider:
@@ -198,8 +163,8 @@ class AnthropicProvider:
             listing = json.loads(response.content)
         except ValueError:
             return []
-        except _faults() as error:
-            failure = self._failure(error, None)
+        except sdk.faults() as error:
+            failure = self._failure(error)
             if failure.status in _ABSENT or (self._model and failure.status and failure.kind != "auth"):
                 return []
             raise failure from error
@@ -213,7 +178,7 @@ class AnthropicProvider:
             ProviderError: in one of its kinds. `partial` holds what had arrived of the reply.
         """
         client = await self._connected()
-        body = await asyncio.to_thread(self._encode, request)
+        body = await asyncio.to_thread(encode, request, self._load_blob)
         assembly = Assembly(request.model)
         try:
             async with aclosing(self._events(client, body)) as events:
@@ -230,7 +195,7 @@ class AnthropicProvider:
                     if assembly.ended:
                         await _drain(events)
                         break
-        except _faults() as error:
+        except sdk.faults() as error:
             if not assembly.complete:
                 raise self._failure(error, assembly) from error
         if not assembly.complete:
@@ -246,7 +211,7 @@ class AnthropicProvider:
             ProviderError: the endpoint does not count, cannot be reached or refuses.
         """
         client = await self._connected()
-        body = await asyncio.to_thread(self._encode, request, counting=True)
+        body = await asyncio.to_thread(encode, request, self._load_blob, counting=True)
         import httpx2
 
         try:
@@ -254,8 +219,8 @@ class AnthropicProvider:
             return int(json.loads(response.content)["input_tokens"])
         except (ValueError, KeyError, TypeError) as error:
             raise failures.foreign(self._endpoint, "it gave no token count") from error
-        except _faults() as error:
-            failure = self._failure(error, None)
+        except sdk.faults() as error:
+            failure = self._failure(error)
             if failure.status in _ABSENT:
                 failure = failures.uncounted(self._endpoint, failure.status)
             raise failure from error
@@ -276,7 +241,7 @@ class AnthropicProvider:
                     raise failures.no_key(self._endpoint)
                 if self._key is not None and not (self._key.isascii() and self._key.isprintable()):
                     raise failures.unusable_key(self._endpoint)
-                await load()
+                await sdk.load()
                 self._client = await asyncio.to_thread(self._make_client)
             return self._client
 
@@ -337,87 +302,8 @@ class AnthropicProvider:
         finally:
             await response.aclose()
 
-    def _encode(self, request: Request, *, counting: bool = False) -> bytes:
-        """The request's JSON, media put in. Runs in a thread; msgspec holds the interpreter least."""
-        body = request.wire()
-        body["messages"] = [self._resolved(message) for message in body["messages"]]
-        if counting:
-            body.pop("max_tokens", None)
-        else:
-            body["stream"] = True
-        encoded = msgspec.json.encode(body)
-        if len(encoded) > _LONG_BYTES:
-            del body
-            heap.trim()
-        return encoded
-
-    def _resolved(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        content = message["content"]
-        if not isinstance(content, list):
-            return message
-        blocks = [self._with_bytes(block) for block in content]
-        return message if all(map(is_, blocks, content)) else {**message, "content": blocks}
-
-    def _with_bytes(self, block: Block) -> Block:
-        if block.get("type") == "tool_result" and isinstance(block.get("content"), list):
-            return {**block, "content": [self._with_bytes(part) for part in block["content"]]}
-        source = block.get("source")
-        if block.get("type") not in _MEDIA or not isinstance(source, dict) or source.get("type") != "blob":
-            return block
-        data = self._load_blob(str(source.get("sha256")))
-        if data is None:
-            missing: Block = {"type": "text", "text": _MISSING}
-            return missing | {key: block[key] for key in ("cache_control",) if key in block}
-        encoded = base64.b64encode(data).decode("ascii")
-        return {
-            **block,
-            "source": {"type": "base64", "media_type": source.get("media_type"), "data": encoded},
-        }
-
-    def _failure(self, error: BaseException, assembly: Assembly | None) -> ProviderError:
-        """What the SDK or its transport raised, as our error."""
-        import anthropic
-        import httpx2
-
-        endpoint = self._endpoint
-        partial, dropped = assembly.partial() if assembly is not None else ([], [])
-        begun = assembly is not None and assembly.begun
-        if isinstance(error, anthropic.APIStatusError):
-            return failures.from_status(endpoint, error.status_code, error.body, error.response.headers)
-        if isinstance(error, anthropic.APIConnectionError):
-            error = _innermost(error.__cause__ or error)
-        if isinstance(error, httpx2.ReadTimeout):
-            return failures.silent(endpoint, self._idle, partial=partial, dropped=dropped)
-        if isinstance(error, (httpx2.TimeoutException, TimeoutError)):
-            return failures.unreachable(endpoint, "no answer in time", kind="timeout")
-        if isinstance(error, (httpx2.UnsupportedProtocol, httpx2.InvalidURL, httpx2.LocalProtocolError)):
-            return failures.unreachable(endpoint, str(error), retry=False, kind="invalid")
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return failures.unreachable(endpoint, str(error), retry=False)
-        if isinstance(error, (httpx2.TransportError, OSError)):
-            reason = str(error) or type(error).__name__
-            if begun:
-                return failures.cut(endpoint, reason, partial=partial, dropped=dropped)
-            return failures.unreachable(endpoint, reason)
-        if assembly is not None and isinstance(error, (ValueError, httpx2.DecodingError)):
-            return failures.foreign(endpoint, f"{error}", partial=partial, dropped=dropped)
-        return failures.unreachable(endpoint, f"{type(error).__name__}: {error}", retry=False)
-
-
-def _faults() -> tuple[type[Exception], ...]:
-    """What the SDK, its transport and the decoding of what they bring may raise."""
-    import anthropic
-    import httpx2
-
-    sdk = (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
-    return (*sdk, OSError, ValueError)
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """The first error of a group: connecting tries several addresses at once."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+    def _failure(self, error: BaseException, assembly: Assembly | None = None) -> ProviderError:
+        return sdk.failure(self._endpoint, error, idle=self._idle, assembly=assembly)
 
 
 def _is_error(event: Mapping[str, Any]) -> bool:
