@@ -479,6 +479,13 @@ def test_what_becomes_of_the_context_is_told_in_words() -> None:
     assert "->" not in ears.text and "~" not in ears.text
 
 
+def test_a_summary_that_comes_before_its_number_says_what_called_for_it() -> None:
+    ears = Ears()
+    ears.telling.hear(changes.CompactionStarted("auto", "summary", 101_000, "exact", 200_000, 150_000))
+    assert "Compacting 101,000 of 200,000 tokens, as shortening old results frees too little" in ears.text
+    assert "due at" not in ears.text
+
+
 def test_words_of_a_command_that_an_idle_session_takes_at_once_do_not_wait() -> None:
     ears, waiting = Ears(), (said.QueuedPrompt("1", "/skill notes", "turn"),)
     ears.telling.hear(said.QueueChanged(waiting, False))

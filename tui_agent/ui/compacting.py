@@ -67,9 +67,15 @@ def begun(event: changes.CompactionStarted, size: str) -> str:
     """That a compaction begins at that size; "" of one that nobody waits for."""
     if event.trigger == "ahead":
         return ""
-    due = {"auto": f", due at {event.limit:,}", "overflow": ", which did not fit"}.get(event.trigger, "")
     focus = f". It is to dwell on: {one_line(event.instruction, _SAID)}" if event.instruction else ""
-    return f"Compacting {size} of {event.window:,} tokens{due}{focus}"
+    return f"Compacting {size} of {event.window:,} tokens{_called(event)}{focus}"
+
+
+def _called(event: changes.CompactionStarted) -> str:
+    """What called for it, where a person did not."""
+    if event.trigger == "auto" and event.tokens < event.limit:
+        return ", as shortening old results frees too little"
+    return {"auto": f", due at {event.limit:,}", "overflow": ", which did not fit"}.get(event.trigger, "")
 
 
 def figures(event: changes.CompactionCompleted, counted: Tokens | None = None) -> str:
