@@ -183,7 +183,9 @@ def _manifest_text(built: Built) -> str:
         section, name = place
         group = groups[place]
         share = (
-            f"{100 * group.tokens.count / total.count:.0f} %" if total.count and section != LEFT_OUT else ""
+            f"{100 * group.tokens.count / total.count:.0f} %"
+            if total.count > 0 < group.tokens.count and section != LEFT_OUT
+            else ""
         )
         cached = "" if not group.cached else "yes" if group.cached >= group.tokens.count else "part"
         if built.refusal is not None:
@@ -192,7 +194,7 @@ def _manifest_text(built: Built) -> str:
         weight = tokens(group.tokens.count, group.tokens.mark)
         rows.append((f"  {name}" if name else section, len(group.items), weight, share, cached, said))
     columns: list[Column | str] = [
-        Column("WHAT IS SENT", shrink=True),
+        Column("WHAT IS SENT" if built.refusal is None else "WHAT WOULD BE SENT", shrink=True),
         Column("ITEMS", "right"),
         Column("TOKENS", "right"),
         Column("SHARE", "right"),

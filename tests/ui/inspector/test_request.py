@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.inspector.logs import TABS, is_at, looking
 from tests.ui.stage import Stage, stage
 from tests.ui.test_session import opened
@@ -411,10 +412,10 @@ async def test_of_what_does_not_fit_it_is_said_what_stays_and_all_of_it_can_be_l
         await made.press("escape")
         await _to(made, "your words")
         await made.press("enter", "down", "enter")
-        await made.until(lambda: "never leaves it out by itself: pinned." in made.text)
+        await made.until(lambda: "never leaves it out by itself: pinned." in tab._opened.exact.text)
         assert str(tab.cells(tab.rows.cursor)[3]) == "pinned"
         await made.press("down")
-        await made.until(lambda: "may leave it out to make room" in made.text)
+        await made.until(lambda: "may leave it out to make room" in tab._opened.exact.text)
         await made.press("escape", "j")
         await made.until(lambda: '"model": "claude-sonnet-5-5"' in made.text, "the whole of it")
         await made.press("escape", "d")
