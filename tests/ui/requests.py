@@ -14,7 +14,8 @@ from tui_agent.prompt.difference import Difference, difference
 from tui_agent.prompt.manifest import About, Item, Manifest, Total
 
 if TYPE_CHECKING:
-    from tests.ui.fake import FakeContext, FakeSession
+    from tests.ui.context import FakeContext
+    from tests.ui.fake import FakeSession
 
 TOOLS = [
     {"name": name, "description": words, "input_schema": {"type": "object", "properties": {}}}

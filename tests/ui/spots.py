@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.memories import proposal, proposed, remembered
 from tests.ui.stage import Stage, app_with, stage
 from tui_agent import changes

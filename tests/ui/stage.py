@@ -13,7 +13,8 @@ from textual import events
 from textual.keys import _character_to_key, key_to_character
 from textual.pilot import Pilot
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tui_agent.settings.schema import Settings
 from tui_agent.ui.app import TuiAgent, Wanted
 from tui_agent.ui.chat.screen import ChatScreen

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from textual.css.stylesheet import Stylesheet
 
-from tests.ui.fake import FakeContext, FakeSession, conversation
+from tests.ui.context import FakeContext, conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, folder, stage
 from tui_agent.settings.schema import Settings
 from tui_agent.ui import app as module

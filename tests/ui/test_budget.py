@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.ui.chat.layout import LEAST_CHAT_ROWS, MOST_CARD_ROWS

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
 from tui_agent.agent.commands import compaction as of_compaction
 from tui_agent.agent.commands import context as of_context

@@ -9,7 +9,7 @@ import pytest
 from textual.content import Content
 
 from tests.support.hostile import NAMES, TEXTS, acts
-from tests.ui.fake import FakeContext
+from tests.ui.context import FakeContext
 from tui_agent.changes import (
     CompactionCompleted,
     CompactionFailed,

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, folder
 from tui_agent.settings.schema import Settings
 from tui_agent.ui.app import TuiAgent, Wanted

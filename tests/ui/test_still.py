@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import stage
 from tui_agent.ui import footer
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.cli.command import session as on_disk
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage
 from tui_agent import paths
 from tui_agent.memory.store import MemoryStore

@@ -17,7 +17,8 @@ from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 from tui_agent.messages.blocks import text_block, tool_result

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.fake import FakeSession, text_block
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
+from tui_agent.messages.blocks import text_block
 from tui_agent.ui.cards.jump import Jump
 
 pytestmark = pytest.mark.usefixtures("quick")

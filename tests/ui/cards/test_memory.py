@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.hostile import TEXTS, acts
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.memories import now, proposal, proposed, remembered
 from tests.ui.stage import Stage, stage
 from tui_agent import changes

@@ -8,7 +8,8 @@ from typing import IO
 
 import pytest
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
 from tests.ui.transcript.test_search import by_hand
 from tui_agent import changes

@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.hostile import TEXTS, acts
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
 from tui_agent import changes
 from tui_agent import events as said

@@ -9,7 +9,8 @@ from threading import Event
 import pytest
 from textual import events
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import stage
 from tui_agent.commands import Command, Outcome
 from tui_agent.prompt.skills import Found, Skill

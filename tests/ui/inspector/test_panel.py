@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.inspector.logs import TABS, is_at
 from tests.ui.stage import Stage, stage
 from tui_agent import changes

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from tests.ui.fake import FakeSession, Weight, conversation
+from tests.ui.context import Weight, conversation
+from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
 from tui_agent.context import Backup
 from tui_agent.messages.tokens import Tokens

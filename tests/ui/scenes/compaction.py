@@ -7,7 +7,8 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 
 from tests.support.compactions import COMPACTED
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.scenes.scene import scene
 from tests.ui.stage import Stage
 from tui_agent import changes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.scenes.compaction import summarised
 from tests.ui.scenes.scene import nothing, scene
 from tests.ui.stage import Stage

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.memories import on_a_day, proposal, proposed, remembered
 from tests.ui.scenes.scene import nothing, scene
 from tests.ui.stage import Stage

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.ui.fake import FakeSession, conversation
+from tests.ui.context import conversation
+from tests.ui.fake import FakeSession
 from tests.ui.scenes.scene import scene
 from tests.ui.stage import Stage
 from tui_agent.messages.blocks import text_block
