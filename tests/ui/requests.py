@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,8 @@ class FakeRequests:
         self.ways: tuple[str, ...] = ()
         self.stays: dict[str, str] = {}
         self.counts: int | Exception = 18_800
+        self.held: asyncio.Event | None = None
+        """What is built waits for it."""
 
     def send(
         self, held: int, *, turn: int | None = None, read: int = 17_000, predicted: int | None = None
@@ -123,6 +126,8 @@ class FakeRequests:
             raise self.fails
         if place is not None:
             self[place]
+        if self.held is not None:
+            await self.held.wait()
         self.built.append(place)
         context = self._session.context
         sent, held = (None, len(context.history)) if place is None else self.sent[place]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from functools import partial
@@ -241,6 +242,33 @@ async def test_older_and_newer_requests(tmp_path: Path) -> None:
         await made.press("n")
         await made.settle()
         assert "the next request" in made.text
+
+
+async def test_keys_behind_the_one_for_another_request_act_on_that_request_in_their_order(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, size=WIDE, prepare=_fill) as made:
+        tab = await _open(made)
+        await _to(made, "answers")
+        count, held = len(tab), asyncio.Event()
+        made.session.requests.held = held
+        await made.press("o", "enter", "down", "enter")
+        await made.settle()
+        assert len(tab) == count and not tab.detail_open, "nothing is done with the rows of another request"
+        held.set()
+        await made.until(lambda: tab.detail_open and "request 2" in made.text)
+        at = tab.rows.cursor
+        assert "answers" in str(tab.cells(at - 1)[0]), (
+            "its answers are unfolded, and the first of them is open"
+        )
+        assert UNICODE.opened in str(tab.cells(at - 1)[0])
+        await made.press("escape", "home")
+        held.clear()
+        await made.press("o", "space", "n", "escape")
+        await made.settle()
+        held.set()
+        await made.until(lambda: "request 1 " in made.text and "messages  5" in made.text)
+        assert "built in" in made.text, "esc took back what waited"
 
 
 async def test_a_very_large_request_is_built_only_if_that_is_asked_for(tmp_path: Path) -> None:

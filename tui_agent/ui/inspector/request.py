@@ -84,6 +84,8 @@ class RequestTab(Requested):
     def chosen(self, index: int) -> None:
         """Enter on a row: open its text, unfold it, or show the request that it stands for."""
         view = self._view
+        if self._waits(lambda: self.chosen(self.rows.cursor)):
+            return
         if isinstance(view, History):
             self._go(view.place(index))
         elif isinstance(view, Tree) and view.folds(index):
@@ -97,6 +99,8 @@ class RequestTab(Requested):
 
     def action_json(self) -> None:
         """Show the whole request as JSON, or close it again."""
+        if self._waits(self.action_json):
+            return
         if not isinstance(self._view, Tree):
             return
         was, self._whole = self._whole and self.detail_open, True
@@ -127,6 +131,8 @@ class RequestTab(Requested):
 
     def action_fold(self) -> None:
         """Fold what the row belongs to, or unfold it."""
+        if self._waits(self.action_fold):
+            return
         if self._view is self._tree and self._tree is not None and self.rows.cursor >= 0:
             self._turn(self._tree.head(self.rows.cursor))
 
@@ -134,11 +140,15 @@ class RequestTab(Requested):
 
     def action_older(self) -> None:
         """The request before this one."""
+        if self._waits(self.action_older, on_rows=False):
+            return
         if self._many and self._place != 0:
             self._go(self._many - 1 if self._place is None else self._place - 1)
 
     def action_newer(self) -> None:
         """The request after this one; behind the last that was sent comes the next one."""
+        if self._waits(self.action_newer, on_rows=False):
+            return
         requests = self._requests
         if self._place is not None and requests is not None:
             behind = self._place + 1
@@ -153,6 +163,8 @@ class RequestTab(Requested):
 
     def action_list(self) -> None:
         """List every request of the session, or leave the list."""
+        if self._waits(self.action_list, on_rows=False):
+            return
         if isinstance(self._view, History):
             self._go(self._place)
             return
@@ -165,6 +177,8 @@ class RequestTab(Requested):
 
     def action_mark(self) -> None:
         """Mark the request for a diff with another one, or take the mark back."""
+        if self._waits(self.action_mark, on_rows=False):
+            return
         view = self._view
         place = (
             view.place(self.rows.cursor)
@@ -181,6 +195,8 @@ class RequestTab(Requested):
 
     def action_differ(self) -> None:
         """Show what differs between the marked request, or the one before, and this one; or leave that."""
+        if self._waits(self.action_differ, on_rows=False):
+            return
         view = self._view
         if isinstance(view, Differing):
             self._go(self._place)
@@ -218,6 +234,8 @@ class RequestTab(Requested):
 
     def action_count(self) -> None:
         """Have the endpoint count the request."""
+        if self._waits(self.action_count):
+            return
         if isinstance(self._view, Tree):
             self._counted = (self._place, "the endpoint counts ...")
             self._tell()
@@ -238,6 +256,8 @@ class RequestTab(Requested):
 
     def action_record(self) -> None:
         """Go to the record of the row."""
+        if self._waits(self.action_record):
+            return
         record = self._record
         if not record:
             return
@@ -297,8 +317,10 @@ class RequestTab(Requested):
         return super().closes or isinstance(self._view, History | Differing)
 
     def action_close_detail(self) -> None:
-        """Close what is open: the text, the filter, a list or a diff; else leave it to the screen."""
-        if not super().closes and isinstance(self._view, History | Differing):
+        """Take back what waits, or close what is open (text, filter, list, diff); else leave it to the screen."""
+        if self._later:
+            self._later.clear()
+        elif not super().closes and isinstance(self._view, History | Differing):
             self._go(self._place)
         else:
             super().action_close_detail()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from tui_agent.ui.inspector.tab import FOLLOW, Around, Tab
 from tui_agent.ui.still import Text
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
     from textual.timer import Timer
     from textual.widget import Widget
@@ -28,13 +30,22 @@ if TYPE_CHECKING:
     from tui_agent.agent.requests import Requests
     from tui_agent.context import Context
     from tui_agent.ui.inspector.grouping import Place
-    from tui_agent.ui.rows import Cell, Column
+    from tui_agent.ui.rows import Cell, Column, Rows
 
 _REST = 12
 """After building nothing is built again for so many times as long as it took."""
 _SIGNS = GAP + 3
 """Columns up to the sign in front of a kind."""
 _BUILDING = "Building the request ..."
+_MOVES: dict[str, Callable[[Rows], None]] = {
+    "up": lambda rows: rows.action_step(-1),
+    "down": lambda rows: rows.action_step(1),
+    "pageup": lambda rows: rows.action_page(-1),
+    "pagedown": lambda rows: rows.action_page(1),
+    "home": lambda rows: rows.action_edge(-1),
+    "end": lambda rows: rows.action_edge(1),
+}
+"""What the keys of the list do."""
 _LARGEST = 2_000_000
 """Tokens above which a request is built only if that is asked for: it takes long, and room in memory."""
 
@@ -71,6 +82,10 @@ class Requested(Tab):
         """What the endpoint said of which request, in words."""
         self._whole = False
         """The open text is that of the whole request."""
+        self._is_coming = False
+        """Another request was asked for and is not shown yet."""
+        self._later: list[Callable[[], object]] = []
+        """What was pressed since then and acts on a row: it is done with the rows of that request, in its order."""
         self._again: Timer | None = None
         self._not_before = 0.0
 
@@ -118,6 +133,33 @@ class Requested(Tab):
         if self._drawn and self._as_read != self._state:
             self.soon(self._follow)
 
+    # --- what is pressed while another request is on its way
+
+    def _waits(self, act: Callable[[], object], *, on_rows: bool = True) -> bool:
+        """Put off what acts on the rows, and what is pressed behind that, until they are those of the request that
+        was asked for; False if there is nothing to wait for.
+        """
+        waits = bool(self._later) or (on_rows and self._is_coming and isinstance(self._view, Tree | Said))
+        if waits:
+            self._later.append(act)
+        return waits
+
+    def on_key(self, event: events.Key) -> None:
+        """Behind a key that waits the cursor moves in its turn."""
+        if self._later and (move := _MOVES.get(event.key)) is not None:
+            event.stop()
+            event.prevent_default()
+            self._later.append(partial(move, self.rows))
+
+    def _came(self) -> None:
+        """It is shown, or cannot be: then nothing is done with what stands in its place."""
+        self._is_coming = False
+        later, self._later = self._later, []
+        while later and not self._is_coming and isinstance(self._view, Tree):
+            later.pop(0)()
+        if self._is_coming:
+            self._later = later
+
     @work(group="build", exclusive=True, exit_on_error=False)
     async def _build(self) -> None:
         if self._again is not None:
@@ -125,6 +167,7 @@ class Requested(Tab):
             self._again = None
         requests = self._requests
         if requests is None:
+            self._came()
             return
         began, seen = perf_counter(), self._state
         self._not_before = math.inf
@@ -143,6 +186,7 @@ class Requested(Tab):
         self._fault = ""
         self._not_before = perf_counter() + _REST * (perf_counter() - began)
         self._put()
+        self._came()
         if self._place is None and self._state != seen:
             self.follow()
 
@@ -164,6 +208,7 @@ class Requested(Tab):
         self._not_before, self._tree, self._fault = 0.0, None, ""
         self.rows.empty = why
         self._show(Said([Content(why)] if self._many else ()))
+        self._came()
 
     def failed(self, error: BaseException, group: str) -> None:
         """It cannot be built: say the numbers and the ways out. What fails otherwise is said under the list."""
@@ -178,6 +223,7 @@ class Requested(Tab):
         self._tree = None
         self._fault, self.rows.empty = str(error), ""
         self._show(Said(request_said.ways_out(getattr(error, "ways", ()))))
+        self._came()
 
     # --- what is listed
 
@@ -215,7 +261,7 @@ class Requested(Tab):
 
     def _go(self, place: int | None) -> None:
         """Show another request, as a tree."""
-        self._place, self.rows.empty = place, _BUILDING
+        self._place, self.rows.empty, self._is_coming = place, _BUILDING, True
         if not isinstance(self._view, Tree):
             self._show(Said())
         self.load()
