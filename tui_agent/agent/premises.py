@@ -13,7 +13,7 @@ from tui_agent.agent.building import lacking
 from tui_agent.changes import Rotated
 from tui_agent.compaction.around import Fresh
 from tui_agent.context import Backup, Context
-from tui_agent.context.context import tools_body
+from tui_agent.context.appending import tools_body
 from tui_agent.events import Notice
 from tui_agent.prompt import reread
 from tui_agent.prompt.injections import newest

@@ -50,12 +50,12 @@ What is promised:
 - Redo is there until a message is appended; what it would have led to stays among the backups.
 - Backups are never deleted unless asked; their numbers are never used twice.
 
-The modules: `context` is the door, `reading` its side that only looks; `writer` and `rewriting` keep disk and memory in
-step, with `log` (append, fsync) and `rotate` (rewrite) beneath; `pieces` and `compacted` say what a rewrite copies.
-`records` reads a line, `encoding` writes one, `source` holds a file open; `projection` folds lines into what they mean,
-kind by kind (`folding`), in columns (`table`) with `elisions` and `usages`; `views` shows that lazily, `accounting`
-weighs it, `sent` finds every request that it and its backups tell of. `backups`, `blobs`, `lease`, `kimi`, `peek`: as
-they say.
+The modules: `context` is the door, `reading` its side that only looks, `appending` the one that adds; `writer` and
+`rewriting` keep disk and memory in step, with `log` (append, fsync) and `rotate` (rewrite) beneath; `pieces` and
+`compacted` say what a rewrite copies. `records` reads a line, `encoding` writes one, `source` holds a file open;
+`projection` folds lines into what they mean, kind by kind (`folding`), in columns (`table`) with `elisions` and
+`usages`; `views` shows that lazily, `accounting` weighs it, `sent` finds every request that it and its backups tell of.
+`backups`, `blobs`, `lease`, `kimi`, `peek`: as they say.
 
 How odd things are read:
 
