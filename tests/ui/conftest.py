@@ -1,4 +1,4 @@
-"""Times of the cards' focus rule, so that no test waits for a clock; style sheets, so that one parse serves all."""
+"""Times of the cards' focus rule, so that no test waits for a clock; one parse of the style sheets; a clipboard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
 from tui_agent.ui.cards import arming
-from tui_agent.ui.chat import screen
+from tui_agent.ui.chat import copying, screen
 
 NEVER = 3600.0
 
@@ -58,3 +58,17 @@ def typist(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def writing(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `quick`, but a key has always just been pressed."""
     monkeypatch.setattr(screen, "_IDLE", NEVER)
+
+
+@pytest.fixture
+def clipboard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A clipboard program that takes everything."""
+    taken: list[str] = []
+
+    def copy_with(command: list[str], text: str) -> bool:
+        taken.append(text)
+        return True
+
+    monkeypatch.setattr(copying, "clipboard_command", lambda: ["program"])
+    monkeypatch.setattr(copying, "copy_with", copy_with)
+    return taken

@@ -28,20 +28,6 @@ async def _select(made: Stage, first: str, last: str) -> None:
     await made.settle()
 
 
-@pytest.fixture
-def clipboard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A clipboard program that takes everything."""
-    taken: list[str] = []
-
-    def copy_with(command: list[str], text: str) -> bool:
-        taken.append(text)
-        return True
-
-    monkeypatch.setattr(copying, "clipboard_command", lambda: ["program"])
-    monkeypatch.setattr(copying, "copy_with", copy_with)
-    return taken
-
-
 async def test_ctrl_c_copies_what_is_selected_in_the_chat_and_the_composer_keeps_the_focus(
     tmp_path: Path, clipboard: list[str]
 ) -> None:

@@ -14,7 +14,6 @@ from tests.ui.stage import Stage, stage
 from tui_agent import changes
 from tui_agent.context import Elision
 from tui_agent.messages.blocks import text_block
-from tui_agent.ui.chat import copying
 from tui_agent.ui.inspector.checkpoints import Checkpoints
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.records import Records
@@ -91,29 +90,19 @@ async def test_enter_shows_a_record_as_it_reads_and_as_it_is_on_disk(tmp_path: P
         assert made.chat.panel is not None
 
 
-async def test_y_copies_the_opened_record_in_whole_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken: list[str] = []
-
-    def copy_with(command: list[str], text: str) -> bool:
-        taken.append(text)
-        return True
-
-    monkeypatch.setattr(copying, "clipboard_command", lambda: ["program"])
-    monkeypatch.setattr(copying, "copy_with", copy_with)
+async def test_y_copies_the_opened_record_in_whole_lines(tmp_path: Path, clipboard: list[str]) -> None:
     async with stage(tmp_path, size=(80, 50)) as made:
         panel = await _open(made)
         await made.press("home", "down", "down", "enter")
         await made.until(lambda: "y copy" in made.lines[-1], "the footer")
         await made.press("y")
         await made.until(lambda: "copied: " in made.text)
-        assert '"content": "question 1"' in taken[0] or '"text": "question 1"' in taken[0]
+        assert '"content": "question 1"' in clipboard[0] or '"text": "question 1"' in clipboard[0]
         await made.press("enter")
         await made.until(lambda: not panel.tab.detail_open)
         await made.press("y")
         await made.settle()
-        assert len(taken) == 1
+        assert len(clipboard) == 1
         assert made.chat.composer.text == "y", "without an opened record it is a letter as any other"
 
 

@@ -21,7 +21,6 @@ from tui_agent.agent.requests import NotBuilt
 from tui_agent.messages.blocks import text_block
 from tui_agent.messages.tokens import Tokens
 from tui_agent.prompt.manifest import Item
-from tui_agent.ui.chat import copying
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.request import RequestTab
 from tui_agent.ui.themes import UNICODE
@@ -128,16 +127,8 @@ async def _click(made: Stage, words: str, row: int | None = None) -> None:
 
 
 async def test_the_exact_text_is_literal_and_copied_word_for_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clipboard: list[str]
 ) -> None:
-    taken: list[str] = []
-
-    def copy_with(command: list[str], text: str) -> bool:
-        taken.append(text)
-        return True
-
-    monkeypatch.setattr(copying, "clipboard_command", lambda: ["program"])
-    monkeypatch.setattr(copying, "copy_with", copy_with)
     hostile = "[bold]not markup[/] \x1b[31mred\u202e end"
 
     def fill(session: FakeSession) -> None:
@@ -150,9 +141,9 @@ async def test_the_exact_text_is_literal_and_copied_word_for_word(
         await made.until(lambda: "[bold]not markup[/] ␛[31mred<U+202E> end" in made.text)
         await made.until(lambda: "y copy" in made.lines[-1])
         await made.press("y")
-        await made.until(lambda: taken)
-        assert taken[0].startswith("[bold]not markup[/] ")
-        assert "\u202e end" in taken[0]
+        await made.until(lambda: clipboard)
+        assert clipboard[0].startswith("[bold]not markup[/] ")
+        assert "\u202e end" in clipboard[0]
         assert tab.detail_open
 
 
