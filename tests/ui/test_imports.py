@@ -20,6 +20,7 @@ PLACES = (
     "help",
     "settings",
     "sessions",
+    "browser",
     "connect",
     "models",
     "waiting",
