@@ -13,7 +13,8 @@ import pytest
 from tests.compaction.running import compacting, is_compaction, spoken
 from tests.support.engine import Run, engine, reread
 from tests.support.longtalk import Weather
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.building import assemble, limits_of
 from tui_agent.agent.past import requests

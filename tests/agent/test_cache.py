@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from tests.agent.conftest import Clock
 from tests.compaction.running import SUMMARY, compacted
 from tests.support.engine import Run, engine, reread, scripted_settings
-from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted
 from tui_agent.events import Notice, TextDelta, UsageReported

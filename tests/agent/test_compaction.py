@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from tests.context.compare import check
 from tests.support.engine import Run, engine, scripted_settings
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent import changes, events
 from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped

@@ -10,7 +10,8 @@ import pytest
 
 from tests.compaction.running import Windowed, compacted, compacting
 from tests.support.engine import Run, engine, reread
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped, MicroCompacted
 from tui_agent.events import RequestFailed

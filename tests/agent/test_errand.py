@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine import engine, reread
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
 from tui_agent.events import OWN_COMMAND, SessionOpened, ToolEnded, ToolProgress, ToolStarted

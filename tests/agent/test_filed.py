@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine import Run, engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent import paths
 from tui_agent.changes import MemoryProposed
 from tui_agent.commands import CommandError

@@ -17,7 +17,8 @@ import pytest
 
 from tests.context.compare import check
 from tests.support.engine import Run, engine, scripted_settings
-from tests.support.server import Hold, Reply, ScriptedServer, Step
+from tests.support.script import Hold, Reply, Step
+from tests.support.server import ScriptedServer
 from tui_agent.agent.driver import IDLE_TURNS
 from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted, Rotated

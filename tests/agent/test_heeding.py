@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.engine import Run, engine
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.events import Notice
 from tui_agent.settings.load import load
 

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from tests.support import mcp_small
 from tests.support.engine import Run, engine, once, scripted_settings
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tests.support.validity import extends
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError

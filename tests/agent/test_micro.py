@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from tests.context.compare import check
 from tests.support.engine import Run, engine, reread, scripted_settings
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent import changes, events
 from tui_agent.agent.past import requests
 from tui_agent.settings.schema import Compaction, Hooks, OwnCompaction, Settings

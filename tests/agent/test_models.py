@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.engine import engine, scripted_settings
-from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tui_agent.commands import CommandError
 from tui_agent.events import ModelChanged, StepStarted
 from tui_agent.settings.schema import Profile, Settings

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from tests.support.engine import engine, reread
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import Rotated
 from tui_agent.commands import CommandError
 from tui_agent.events import QueueChanged, TurnEnded, TurnStarted

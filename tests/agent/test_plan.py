@@ -13,7 +13,8 @@ import pytest
 from tests.agent.test_compaction import SUMMARY, settings
 from tests.agent.test_reminders import extends, last_words
 from tests.support.engine import engine, once
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted
 from tui_agent.commands import CommandError

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from tests.agent.test_reminders import extends, last_words
 from tests.support.engine import engine, reread
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
 from tui_agent.changes import Rotated

@@ -15,7 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.engine import Run, engine, scripted_settings
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
 from tui_agent.changes import MemoryChanged, MemoryProposed

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from tests.support.engine import engine, reread
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.past import requests
 
 _BLANK = {"type": "text", "text": "\n\n"}

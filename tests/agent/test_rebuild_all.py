@@ -18,7 +18,8 @@ from tests.compaction.running import SUMMARY, compacted
 from tests.support import mcp_small
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.longtalk import LongTalk, Weather, prepare
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, MicroCompacted, Rotated
 from tui_agent.events import Event, ToolEnded, UsageReported
 from tui_agent.settings.schema import Compaction, Mcp, McpServer, Tools

@@ -10,7 +10,8 @@ import pytest
 
 from tests.agent.test_turns import sound
 from tests.support.engine import Run, engine, reread
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
 from tui_agent.events import Notice, RequestFailed, TurnEnded

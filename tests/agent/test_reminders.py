@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from tests.agent.test_compaction import SUMMARY, compacted, settings, talked
 from tests.support.engine import Run, engine, scripted_settings
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError

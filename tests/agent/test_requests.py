@@ -9,7 +9,8 @@ import pytest
 
 from tests.agent.test_compaction import SUMMARY, compacted, running, talked
 from tests.support.engine import Run, engine, reread, scripted_settings
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.requests import NotBuilt, Requests
 from tui_agent.changes import CompactionCompleted
 from tui_agent.events import Weighed

@@ -17,7 +17,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.engine import engine, reread, scripted_settings
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tests.support.validity import check
 from tui_agent.changes import LogFailed, LogRecovered, Rotated
 from tui_agent.commands import CommandError

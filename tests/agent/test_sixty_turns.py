@@ -14,7 +14,8 @@ from tests.compaction.running import SUMMARY, is_compaction
 from tests.support import validity
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.longtalk import LongTalk, Weather, prepare
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, MicroCompacted
 from tui_agent.events import Notice, UsageReported
 from tui_agent.settings.schema import Compaction

@@ -12,7 +12,8 @@ import pytest
 
 from tests.support import validity
 from tests.support.engine import Run, engine, reread, scripted_settings
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.events import (
     Answer,
     Asked,

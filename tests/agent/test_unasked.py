@@ -15,7 +15,8 @@ import pytest
 
 from tests.agent.test_compaction import SUMMARY, compacted, settings
 from tests.support.engine import Run, engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent import changes, events, paths
 from tui_agent.changes import MemoryProposed
 from tui_agent.events import Event

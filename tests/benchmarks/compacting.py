@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 from tests.benchmarks.program import ROOT, Program, Watched, home, percentile
 from tests.benchmarks.screen import Row
 from tests.support import sessions
-from tests.support.server import Reply
+from tests.support.script import Reply
 from tui_agent.sessions.folder import SessionFolder
 
 BOUND_MS = 50

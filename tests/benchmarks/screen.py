@@ -30,8 +30,8 @@ import msgspec
 
 from tests.benchmarks.program import Moment, Program, Watched, home, percentile
 from tests.support import sessions
+from tests.support.script import Reply
 from tests.support.served import Served, served
-from tests.support.server import Reply
 from tui_agent.sessions.folder import SessionFolder
 from tui_agent.ui.attention import AWAY_S
 

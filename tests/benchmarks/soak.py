@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.program import ROOT, Program, home, percentile
+from tests.support.script import Reply
 from tests.support.served import Served, served
-from tests.support.server import Reply
 from tui_agent.compaction.instructions import OPENING
 from tui_agent.compaction.sections import DECISIONS, DONE, FAILED, FILES, GOAL, IN_PROGRESS, composed
 

@@ -11,9 +11,9 @@ import pytest
 from tests.cli import terminal
 from tests.cli.terminal import Terminal
 from tests.support.hostile import BYTE_NAMES, NAMES, SMALL, TEXTS, acts
+from tests.support.script import Reply
 from tests.support.sequences import foreign
 from tests.support.served import Served, served
-from tests.support.server import Reply
 
 SIZE = (110, 32)
 CTRL_C, CTRL_P, CTRL_Q, CTRL_X, ESC, ENTER, F3 = b"\x03", b"\x10", b"\x11", b"\x18", b"\x1b", b"\r", b"\x1bOR"

@@ -12,9 +12,9 @@ from tests.cli import terminal
 from tests.cli.command import session
 from tests.cli.terminal import Terminal
 from tests.support.hostile import TEXTS
+from tests.support.script import Hold, Reply
 from tests.support.sequences import foreign
 from tests.support.served import served
-from tests.support.server import Hold, Reply
 from tui_agent import paths
 from tui_agent.sessions.folder import bucket
 from tui_agent.ui.themes import textual_themes

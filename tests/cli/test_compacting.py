@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.agent.test_compaction import SUMMARY
 from tests.cli.command import Inside, session, write
+from tests.support.script import Reply
 from tests.support.served import Served
-from tests.support.server import Reply
 
 LONG = [f"mend the parser in alpha.py, part {number}: " + "it reads each line " * 200 for number in range(6)]
 

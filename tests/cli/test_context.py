@@ -12,8 +12,8 @@ import pytest
 from tests.cli.command import Inside, command, conversation, environment, session, write
 from tests.memory.made import proposed
 from tests.support.hostile import TEXTS, acts
+from tests.support.script import Reply
 from tests.support.served import Served
-from tests.support.server import Reply
 from tests.support.validity import check
 from tui_agent import paths
 from tui_agent.context.lease import Lease

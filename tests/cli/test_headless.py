@@ -14,8 +14,8 @@ import pytest
 
 from tests.cli.command import Ended, Inside, environment, session, start
 from tests.support.hostile import TEXTS
+from tests.support.script import Hold, Reply
 from tests.support.served import Served
-from tests.support.server import Hold, Reply
 from tui_agent.context import Context, LogWriteError
 from tui_agent.context.lease import Lease
 from tui_agent.messages.exchange import open_calls

@@ -14,8 +14,8 @@ import pytest
 from tests.cli import terminal
 from tests.cli.command import session
 from tests.cli.terminal import Terminal
+from tests.support.script import Hold, Reply
 from tests.support.served import Served
-from tests.support.server import Hold, Reply
 from tui_agent.context import Context
 from tui_agent.sessions.catalog import Catalog
 

@@ -20,8 +20,8 @@ from tests.cli.command import command, environment, session
 from tests.cli.terminal import Terminal
 from tests.support.compactions import COMPACTED
 from tests.support.hostile import NAMES, SMALL, TEXTS, acts
+from tests.support.script import Hold, Reply
 from tests.support.served import Served
-from tests.support.server import Hold, Reply
 from tui_agent import changes
 from tui_agent import events as said
 from tui_agent.sessions.catalog import Catalog

@@ -10,8 +10,8 @@ import pytest
 
 from tests.cli import terminal
 from tests.cli.terminal import Terminal
+from tests.support.script import Reply
 from tests.support.served import Served
-from tests.support.server import Reply
 
 RATE, FAST = 20_000, 20_000_000
 """Bytes a second."""

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from tests.compaction.stories import spoken
 from tests.support.engine import WAIT_SECONDS, Run, scripted_settings
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped
 from tui_agent.compaction.instructions import OPENING, REFUSAL
 from tui_agent.compaction.sections import DONE, FILES, GOAL, composed

@@ -13,7 +13,8 @@ from tests.compaction.logs import ids
 from tests.compaction.running import SUMMARY, compacted, compacting, files, offer, talked
 from tests.support import faults
 from tests.support.engine import Run, engine, reread
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped, CompactionStage
 from tui_agent.compaction.retention import Contract
 from tui_agent.compaction.strategy import CompactionFailed as Failure

@@ -13,7 +13,8 @@ from tests.compaction.running import SUMMARY, compacted, compacting, is_compacti
 from tests.compaction.stories import spoken
 from tests.context.compare import check
 from tests.support.engine import Run, engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, CompactionSkipped
 from tui_agent.context import Context
 from tui_agent.events import Answer, Notice, UsageReported

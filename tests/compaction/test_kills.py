@@ -13,7 +13,8 @@ from tests.context.compare import check
 from tests.support import crash
 from tests.support.crash import Case, Driver
 from tests.support.engine import engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted
 from tui_agent.context import Context
 

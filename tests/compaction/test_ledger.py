@@ -11,7 +11,8 @@ import pytest
 
 from tests.compaction.logs import Said, begun
 from tests.support.engine import engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.compaction.ledger import MAX_BYTES, STATE_KEY, Ledger
 from tui_agent.compaction.tally import only_looks
 from tui_agent.context import Context

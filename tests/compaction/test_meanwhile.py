@@ -13,7 +13,8 @@ from tests.compaction.logs import ids
 from tests.compaction.running import ENDS, SUMMARY, Ended, compacting, files, talked
 from tests.context.compare import check
 from tests.support.engine import Run, engine, reread
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, CompactionSkipped
 from tui_agent.events import Answer, Asked
 

@@ -17,7 +17,8 @@ from tests.compaction.running import SUMMARY, Windowed, compacted, compacting, i
 from tests.compaction.stories import spoken
 from tests.compaction.test_failures import OTHER
 from tests.support.engine import Run, engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, CompactionFailed, CompactionSkipped, MicroCompacted
 
 WINDOW = 20_000

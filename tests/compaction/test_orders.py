@@ -18,7 +18,8 @@ from tests.compaction.running import SUMMARY, Windowed, compacting, files, idle
 from tests.compaction.test_foreign import validated
 from tests.context.compare import check
 from tests.support.engine import Run, engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted, CompactionFailed
 from tui_agent.commands import CommandError

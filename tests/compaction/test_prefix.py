@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from tests.compaction.running import SUMMARY, compacted, compacting, is_compaction, talked
 from tests.support.engine import Run, engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.changes import CompactionCompleted, CompactionStarted
 from tui_agent.settings.schema import Settings
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.engine import engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.compaction.priority import Priorities
 from tui_agent.context import Context
 from tui_agent.settings.schema import Priorities as Table

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.compaction.asked import GOOD, asking, source, talk
-from tests.support.server import Reply
+from tests.support.script import Reply
 from tui_agent.compaction.registry import Guarded, fault_of, strategies, strategy
 from tui_agent.compaction.strategy import Compaction, CompactionFailed, CompactionResult
 from tui_agent.messages.tokens import Tokens

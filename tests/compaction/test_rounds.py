@@ -17,7 +17,8 @@ from tests.compaction.running import SUMMARY, Windowed, compacting
 from tests.compaction.stories import FACT, Fact, Scripted, Story, quoting, spoken
 from tests.context.compare import check
 from tests.support.engine import engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted, CompactionFailed
 from tui_agent.compaction.ledger import MAX_BYTES

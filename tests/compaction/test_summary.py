@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.compaction.asked import GOOD, MODEL, SYSTEM, Talk, asking, at_once, scattered, source, talk
 from tests.llm.asking import TOOLS
-from tests.support.server import Hold, Reply
+from tests.support.script import Hold, Reply
 from tui_agent.compaction.sections import IN_PROGRESS, SECTIONS, sections
 from tui_agent.compaction.strategy import Compaction, CompactionFailed
 from tui_agent.compaction.summary import Summary

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.llm.asking import hear, profile, request, text_of, thinking_of
-from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tui_agent.llm.anthropic import AnthropicProvider
 from tui_agent.llm.provider import ContextOverflow, Provider, ProviderError, ToolUse, Usage
 from tui_agent.messages.blocks import Message, text_block, tool_result

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.llm.asking import profile
-from tests.support.server import DEFAULT_MODEL, Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tui_agent.llm import connect
 from tui_agent.settings.schema import Profile
 

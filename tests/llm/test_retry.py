@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.llm.asking import hear, profile, request, text_of
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tui_agent.events import Event, ReplyDropped, RetryWaiting
 from tui_agent.llm.anthropic import AnthropicProvider
 from tui_agent.llm.provider import Provider, ProviderError

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from tests.support import sessions
 from tests.support.engine import engine, scripted_settings
 from tests.support.examples import examples
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.agent.building import assemble
 from tui_agent.agent.past import requests
 from tui_agent.context import Context

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from tests.support import sessions
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.examples import examples
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent import paths
 from tui_agent.agent.building import assemble
 from tui_agent.agent.past import request_of

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.engine import Run
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.prompt.injections import Moment
 
 _BLANK = {"type": "text", "text": "\n\n"}

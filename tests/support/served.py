@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.server import Hold, ScriptedServer
+from tests.support.script import Hold
+from tests.support.server import ScriptedServer
 
 SECONDS = 60
 

@@ -6,7 +6,8 @@
         server.requests            # the bodies that came, parsed
         server.headers             # their headers, names in lower case
 
-`server.caching()` simulates the provider's prompt cache (tests/support/prompt_cache) and answers with its figures.
+Replies and holds are in tests/support/script. `server.caching()` simulates the provider's prompt cache
+(tests/support/prompt_cache) and answers with its figures.
 
 Each request to `/v1/messages` takes the next step: a `Reply`, or a function of the request's body that gives one.
 Every request is checked against the API's rules (tests/support/validity), and leaving the block fails if one broke a
@@ -23,228 +24,18 @@ import asyncio
 import inspect
 import itertools
 import json
-import re
 import runpy
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from aiohttp import web
 
 from tests.support import validity
 from tests.support.prompt_cache import PromptCache, tokens_of
-
-Ending = Literal["stop", "cut", "error", "no_stop_reason", "no_message_stop"]
-Wording = Literal["anthropic", "output", "bedrock", "llama", "ollama", "openai", "kimi", "glm", "generic"]
-
-_KINDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    408: "timeout_error",
-    409: "conflict_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
-
-_OVERFLOWS: dict[Wording, str] = {
-    "anthropic": "prompt is too long: {tokens} tokens > {window} maximum",
-    "output": "input length and `max_tokens` exceed context limit: {tokens} + 8192 > {window}, "
-    "decrease input length or `max_tokens` and try again",
-    "bedrock": "Input is too long for requested model.",
-    "llama": "the request exceeds the available context size, try increasing it",
-    "ollama": "prompt too long; exceeded max context length by {over} tokens",
-    "openai": "This model's maximum context length is {window} tokens. However, your messages resulted in "
-    "{tokens} tokens. Please reduce the length of the messages.",
-    "kimi": "Invalid request: Your request exceeded model token limit: {window} (requested: {tokens})",
-    "glm": "The input exceeds the context window of the model: {tokens} tokens, at most {window}",
-    "generic": "context_length_exceeded",
-}
-
-
-class Hold:
-    """A place where a reply stops until the test lets it go on.
-
-    `reached` is set when the server is there, `release` lets it go on, `gone` is set if the client hung up meanwhile.
-    """
-
-    def __init__(self) -> None:
-        self.reached = asyncio.Event()
-        self.release = asyncio.Event()
-        self.gone = asyncio.Event()
-
-    async def wait(self) -> None:
-        """Stop here; called by the server."""
-        self.reached.set()
-        try:
-            await self.release.wait()
-        except asyncio.CancelledError:
-            self.gone.set()
-            raise
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One step of a script: what the server answers. Made by the class methods, refined by the others.
-
-    `content` holds blocks as the API would return them; a tool_use whose `input` is a string streams that string as its
-    arguments, whether it is JSON or not; a text that is a list of texts streams these as its deltas.
-    """
-
-    content: tuple[Mapping[str, Any], ...] = ()
-    stop_reason: str | None = "end_turn"
-    usage: Mapping[str, int] | None = None
-    ending: Ending = "stop"
-    failure: str = "overloaded_error"
-    status: int = 200
-    body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    extra_events: tuple[Mapping[str, Any], ...] = ()
-    held: Hold | None = None
-    held_after: int = -1
-    pace: float = 0.0
-    named: bool = True
-
-    # --- answers ------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def blocks(cls, *content: Mapping[str, Any], stop_reason: str = "end_turn") -> Reply:
-        """These blocks, of any type, known or not."""
-        return cls(content=content, stop_reason=stop_reason)
-
-    @classmethod
-    def text(cls, text: str, *, stop_reason: str = "end_turn") -> Reply:
-        """One text block."""
-        return cls.blocks({"type": "text", "text": text}, stop_reason=stop_reason)
-
-    @classmethod
-    def thinking(cls, thinking: str, text: str = "", *, signature: str = "c2lnbmVk") -> Reply:
-        """A signed thinking block, then text if there is any."""
-        first = {"type": "thinking", "thinking": thinking, "signature": signature}
-        return cls.blocks(first, *([{"type": "text", "text": text}] if text else []))
-
-    @classmethod
-    def tools(cls, *calls: tuple[str, Mapping[str, Any] | str], text: str = "", thinking: str = "") -> Reply:
-        """Parallel tool calls (name, arguments), with thinking and text before them where given.
-
-        Arguments given as a string are streamed as they are: malformed JSON, for instance.
-        """
-        before: list[Mapping[str, Any]] = []
-        if thinking:
-            before.append({"type": "thinking", "thinking": thinking, "signature": "c2lnbmVk"})
-        if text:
-            before.append({"type": "text", "text": text})
-        uses = [
-            {"type": "tool_use", "id": f"toolu_{next(_CALLS):06d}", "name": name, "input": arguments}
-            for name, arguments in calls
-        ]
-        return cls.blocks(*before, *uses, stop_reason="tool_use")
-
-    @classmethod
-    def truncated(cls, tool: str, arguments: str, *, text: str = "") -> Reply:
-        """A call that max_tokens cut inside its arguments."""
-        return replace(cls.tools((tool, arguments), text=text), stop_reason="max_tokens")
-
-    @classmethod
-    def refusal(cls, text: str = "") -> Reply:
-        """The model declines; usually without content."""
-        return replace(cls.text(text) if text else cls(), stop_reason="refusal")
-
-    @classmethod
-    def error(
-        cls, status: int, message: str = "", *, kind: str = "", retry_after: float | None = None
-    ) -> Reply:
-        """An HTTP error in the API's form."""
-        kind = kind or _KINDS.get(status, "api_error")
-        body = {
-            "type": "error",
-            "error": {"type": kind, "message": message or kind.replace("_", " ")},
-            "request_id": "req_scripted",
-        }
-        headers = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
-        return cls(status=status, body=body, headers=headers)
-
-    @classmethod
-    def overflow(
-        cls, wording: Wording = "anthropic", *, tokens: int = 212_345, window: int = 200_000
-    ) -> Reply:
-        """400: the request does not fit the window, in one of the wordings that endpoints use."""
-        message = _OVERFLOWS[wording].format(tokens=tokens, window=window, over=tokens - window)
-        reply = cls.error(400, message)
-        if wording == "llama":
-            error = {
-                "code": 400,
-                "message": message,
-                "type": "exceed_context_size_error",
-                "n_prompt_tokens": tokens,
-                "n_ctx": window,
-            }
-            return replace(reply, body={"error": error})
-        return reply
-
-    @classmethod
-    def page(cls, status: int, text: str) -> Reply:
-        """Not the protocol at all: a proxy's HTML page."""
-        return cls(status=status, body=text)
-
-    # --- refinements --------------------------------------------------------------------------------------------
-
-    def using(self, *, input: int, output: int, cache_read: int = 0, cache_write: int = 0) -> Reply:
-        """With these usage figures."""
-        return replace(
-            self,
-            usage={
-                "input_tokens": input,
-                "output_tokens": output,
-                "cache_read_input_tokens": cache_read,
-                "cache_creation_input_tokens": cache_write,
-            },
-        )
-
-    def cut(self) -> Reply:
-        """The connection breaks inside the last block."""
-        return replace(self, ending="cut")
-
-    def failing(self, kind: str = "overloaded_error") -> Reply:
-        """An SSE `error` event comes inside the last block."""
-        return replace(self, ending="error", failure=kind)
-
-    def without_stop_reason(self) -> Reply:
-        """message_stop comes, but no message_delta before it."""
-        return replace(self, ending="no_stop_reason")
-
-    def without_message_stop(self) -> Reply:
-        """The stream ends properly after the last block; message_delta and message_stop never come."""
-        return replace(self, ending="no_message_stop")
-
-    def stopping(self, reason: str) -> Reply:
-        """With another stop_reason."""
-        return replace(self, stop_reason=reason)
-
-    def with_events(self, *events: Mapping[str, Any]) -> Reply:
-        """With these events, of any type, before the message ends."""
-        return replace(self, extra_events=events)
-
-    def holding(self, hold: Hold, *, after: int = 0) -> Reply:
-        """Stop at `hold` after so many deltas; -1: before the response's headers."""
-        return replace(self, held=hold, held_after=after)
-
-    def paced(self, seconds: float) -> Reply:
-        """With so much time from one delta to the next; what is late is made up for."""
-        return replace(self, pace=seconds)
-
-    def nameless(self) -> Reply:
-        """Without the `event:` lines, as some compatible endpoints stream."""
-        return replace(self, named=False)
-
-
-Step = Reply | Callable[[dict[str, Any]], Reply | Awaitable[Reply]]
-
-_CALLS = itertools.count(1)
+from tests.support.script import Hold, Reply, Step
+from tests.support.stream import events_of
 
 DEFAULT_MODEL: dict[str, Any] = {
     "type": "model",
@@ -442,7 +233,7 @@ class ScriptedServer:
         await response.prepare(request)
         loop = asyncio.get_running_loop()
         sent, due = 0, loop.time()
-        for event in _events(self._counted(reply, body), f"msg_{number:06d}", body):
+        for event in events_of(self._counted(reply, body), f"msg_{number:06d}", body):
             delta = event["type"] == "content_block_delta"
             if (
                 reply.held is not None
@@ -472,79 +263,6 @@ def _failure(reply: Reply) -> web.Response:
             status=reply.status, text=reply.body, content_type="text/html", headers=dict(reply.headers)
         )
     return web.json_response(reply.body, status=reply.status, headers=dict(reply.headers))
-
-
-def _events(reply: Reply, message: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The stream's events, up to where the reply ends."""
-    usage = dict(reply.usage or _usage(reply, body))
-    start = {
-        "id": message,
-        "type": "message",
-        "role": "assistant",
-        "model": body.get("model", ""),
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {**usage, "output_tokens": 1},
-    }
-    events: list[dict[str, Any]] = [{"type": "message_start", "message": start}, {"type": "ping"}]
-    broken = reply.ending in ("cut", "error")
-    for index, block in enumerate(reply.content):
-        events.extend(_block_events(index, block))
-        if broken and index == len(reply.content) - 1:
-            events.pop()
-    if reply.ending == "error":
-        message = reply.failure.removesuffix("_error").capitalize()
-        events.append({"type": "error", "error": {"type": reply.failure, "message": message}})
-    if broken or reply.ending == "no_message_stop":
-        return events
-    events.extend(dict(event) for event in reply.extra_events)
-    if reply.ending != "no_stop_reason":
-        delta = {"stop_reason": reply.stop_reason, "stop_sequence": None}
-        events.append({"type": "message_delta", "delta": delta, "usage": usage})
-    events.append({"type": "message_stop"})
-    return events
-
-
-def _block_events(index: int, block: Mapping[str, Any]) -> list[dict[str, Any]]:
-    kind = block["type"]
-    deltas: list[dict[str, Any]] = []
-    start = dict(block)
-    if kind == "text":
-        start["text"] = ""
-        deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"])]
-    elif kind == "thinking":
-        start |= {"thinking": "", "signature": ""}
-        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in _pieces(block["thinking"])]
-        if block["signature"]:
-            deltas.append({"type": "signature_delta", "signature": block["signature"]})
-    elif kind == "tool_use":
-        start["input"] = {}
-        given = block["input"]
-        raw = given if isinstance(given, str) else json.dumps(given)
-        cuts = [raw[at : at + 7] for at in range(0, len(raw), 7)]
-        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ["", *cuts]]
-    return [
-        {"type": "content_block_start", "index": index, "content_block": start},
-        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
-        {"type": "content_block_stop", "index": index},
-    ]
-
-
-def _pieces(text: str | list[str]) -> list[str]:
-    if isinstance(text, list):
-        return text
-    return re.findall(r"\s*\S+|\s+$", text)
-
-
-def _usage(reply: Reply, body: Mapping[str, Any]) -> dict[str, int]:
-    """Plausible figures: four characters a token."""
-    return {
-        "input_tokens": max(1, len(json.dumps(body)) // 4),
-        "output_tokens": max(1, len(json.dumps(list(reply.content))) // 4),
-        "cache_read_input_tokens": 0,
-        "cache_creation_input_tokens": 0,
-    }
 
 
 async def _serve(script: str | None, port: int, pace: float) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tests.tmux.terminal import Terminal, missing
 from tests.tmux.walk import program, say
 

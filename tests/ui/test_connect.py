@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tests.ui.stage import Stage
 from tui_agent.llm.connect import PRESETS
 from tui_agent.settings import secrets

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tests.ui.stage import Stage
 from tests.ui.test_session import opened
 from tests.ui.transcript.test_search import by_hand

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tests.support.server import DEFAULT_MODEL, Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tests.ui.stage import Stage, stage
 from tui_agent.events import ModelChanged
 from tui_agent.settings.schema import Profile, Settings

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.engine import Run, engine
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tui_agent.commands import CommandError
 from tui_agent.ui.plain.places import COMMANDS
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import Hold, Reply, ScriptedServer
+from tests.support.script import Hold, Reply
+from tests.support.server import ScriptedServer
 from tests.ui.stage import Stage
 from tui_agent.settings.schema import Profile, Settings
 from tui_agent.ui.app import TuiAgent, Wanted

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server import Reply, ScriptedServer
+from tests.support.script import Reply
+from tests.support.server import ScriptedServer
 from tests.ui.stage import Stage
 from tests.ui.test_session import _idle, _say, _served, opened
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli import terminal
+from tests.support.script import Hold, Reply
 from tests.support.served import served
-from tests.support.server import Hold, Reply
 
 PATIENCE = 60.0
 

@@ -16,8 +16,8 @@ import pytest
 from textual import events
 
 from tests.cli import terminal
+from tests.support.script import Hold, Reply
 from tests.support.served import served
-from tests.support.server import Hold, Reply
 from tests.ui.stage import Stage, stage
 from tui_agent.ui.chat import dropped, editor
 from tui_agent.ui.chat.editor import NotEdited
