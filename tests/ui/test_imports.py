@@ -33,7 +33,7 @@ MORE_PLACES = (
 LATER = {
     *(f"tui_agent.{room}" for room in (*ROOMS, *MORE_ROOMS)),
     *(f"tui_agent.ui.{place}" for place in (*PLACES, *MORE_PLACES, "cards.jump", "cards.approval")),
-    *(f"tui_agent.ui.transcript.{part}" for part in ("render", "markdown", "stream", "diff")),
+    *(f"tui_agent.ui.transcript.{part}" for part in ("render", "markdown", "stream", "diff", "pages")),
     *("anthropic", "httpx", "httpx2", "pydantic", "anyio", "aiofiles", "PIL", "pathspec", "sqlite3"),
     *("markdown_it", "pygments", "tomllib", "tomli_w", "hashlib", "multiprocessing", "keyring"),
     *("mcp", "mcp_types"),

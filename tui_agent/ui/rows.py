@@ -1,47 +1,36 @@
-"""A list in the line API: records, checkpoints, backups, sessions, settings, anything with a cursor.
+"""A list with a cursor: records, checkpoints, backups, sessions, settings.
 
-The list holds no rows. It asks a model (`index -> cells`) for those on the screen, so 100 000 rows open as fast as
-ten. Indexes are always the model's own, filtered or not. It posts `Rows.Moved` when the cursor moves and
-`Rows.Chosen` on Enter, on a double click and on a click on the row under the cursor.
+A table (see there) whose cursor moves and stays on its row when the rows change, and which a filter goes through. It
+posts `Rows.Moved` when the cursor moves and `Rows.Chosen` on Enter, on a double click and on a click on the row under
+the cursor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from textwrap import wrap
 from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.segment import Segment
 from textual.binding import Binding, BindingType
-from textual.cache import LRUCache
-from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
-from textual.strip import Strip
 
-from tui_agent.literal import one_line
-from tui_agent.ui.bar import QuietScroll
-from tui_agent.ui.cells import GAP, Cell, Column, fitted, widths_of
-from tui_agent.ui.sieve import SLICE_S, Sieve
+from tui_agent.ui.cells import Cell, Column
+from tui_agent.ui.sieve import SLICE_S
+from tui_agent.ui.table import Model, Table
 from tui_agent.ui.themes import UNICODE, Glyphs
 
 if TYPE_CHECKING:
-    from rich.style import Style as RichStyle
     from textual import events
+    from textual.geometry import Size
     from textual.timer import Timer
 
 _NEAR = 500
 """Rows on both sides among which the one under the cursor is looked for when the rows change."""
-
 _FOUND_S = 0.1
 """Seconds between two times that rows found by a filter are laid out; the first are at once."""
 
-Model = Callable[[int], Cell | Sequence[Cell]]
-"""Gives the cells of the row with that index; asked for rows on the screen only."""
 
-
-class Rows(QuietScroll, can_focus=True):
+class Rows(Table, can_focus=True):
     """A list with a cursor over a model.
 
     Args:
@@ -54,23 +43,6 @@ class Rows(QuietScroll, can_focus=True):
         glyphs: The signs to use.
     """
 
-    DEFAULT_CSS = """
-    Rows {
-        height: 1fr;
-        overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
-        scrollbar-size-vertical: 1;
-        color: $foreground;
-    }
-    Rows .rows--header { color: $text-muted; text-style: bold; }
-    Rows .rows--empty { color: $text-muted; }
-    Rows .rows--cursor {
-        background: $block-cursor-blurred-background; color: $block-cursor-blurred-foreground;
-    }
-    Rows:focus .rows--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
-    """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--header", "rows--empty", "rows--cursor"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Open", id="rows.choose", tooltip="Open the row under the cursor"),
         Binding("up", "step(-1)", "Up", show=False),
@@ -115,44 +87,20 @@ class Rows(QuietScroll, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
-        self.empty = empty
-        self._glyphs = glyphs
-        self._columns: Sequence[Column] = columns or (Column(),)
-        self._model: Model = model or (lambda index: "")
+        super().__init__(
+            model, length, columns=columns, empty=empty, glyphs=glyphs, name=name, id=id, classes=classes
+        )
         self._key = key
         self._text = text
-        self._cursor = 0 if length else -1
         self._cursor_key: Hashable = None
-        self._sieve = Sieve(length)
         self._aim: int | None = None
         """The row that was under the cursor when the filter changed, until the cursor is moved."""
         self._looking: Timer | None = None
         self._found = False
         """A filter has found rows that are not laid out yet."""
         self._laid_out = 0.0
-        self._strips: LRUCache[int, Strip] = LRUCache(512)
-        self._width = 0
-        self._colours: object = None
 
     # --- what is shown
-
-    def __len__(self) -> int:
-        """How many rows are shown: all, or those a filter has found so far."""
-        return len(self._sieve)
-
-    def __bool__(self) -> bool:
-        return True
-
-    @property
-    def cursor(self) -> int:
-        """The index of the row under the cursor, -1 if there is none."""
-        return self._cursor
-
-    @property
-    def filtering(self) -> bool:
-        """True while a filter has not looked at every row yet."""
-        return self._sieve.busy
 
     def show(
         self,
@@ -201,14 +149,6 @@ class Rows(QuietScroll, can_focus=True):
         if follows:
             self.move(length - 1 if self._cursor >= 0 else 0)
 
-    def redraw(self, index: int | None = None) -> None:
-        """The cells of one row, or of every row, are not what they were."""
-        if index is None:
-            self._strips.clear()
-        else:
-            self._strips.discard(index)
-        self.refresh()
-
     def move(self, index: int, *, tell: bool = True) -> None:
         """Put the cursor on the row with that index (the nearest one shown) and bring it into view."""
         position = self._sieve.nearest(index)
@@ -237,10 +177,6 @@ class Rows(QuietScroll, can_focus=True):
     def _holds(self, index: int, words: Sequence[str]) -> bool:
         text = (self._text(index) if self._text else "\n".join(map(str, self._cells(index)))).casefold()
         return all(word in text for word in words)
-
-    def _cells(self, index: int) -> Sequence[Cell]:
-        cells = self._model(index)
-        return (cells,) if isinstance(cells, str | Content) else cells
 
     def _sift(self) -> None:
         """Look at every row anew; the cursor aims at the row it is on."""
@@ -319,11 +255,6 @@ class Rows(QuietScroll, can_focus=True):
         """Move the cursor to the first or the last row."""
         self.action_step(side * len(self))
 
-    def at(self, y: int) -> int:
-        """The index of what stands in a row of the screen, -1 if nothing does."""
-        position = int(self.scroll_offset.y) + y - self._header
-        return self._sieve.index(position) if y >= self._header and position < len(self) else -1
-
     async def _on_click(self, event: events.Click) -> None:
         index = self.at(event.y)
         if index < 0:
@@ -337,21 +268,6 @@ class Rows(QuietScroll, can_focus=True):
             self.move(index)
 
     # --- rows on the screen
-
-    @property
-    def _header(self) -> int:
-        return 1 if any(column.title for column in self._columns) else 0
-
-    @property
-    def _page(self) -> int:
-        return max(1, self.scrollable_content_region.height - self._header)
-
-    def _relayout(self) -> None:
-        self._hold()
-        self.refresh()
-
-    def _hold(self) -> None:
-        self.hold(Size(self.scrollable_content_region.width, len(self) + self._header))
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
@@ -384,73 +300,6 @@ class Rows(QuietScroll, can_focus=True):
         self._remember()
         self._look_on()
 
-    def on_focus(self) -> None:
-        """The cursor looks otherwise with the focus."""
-        self.refresh()
-
-    def on_blur(self) -> None:
-        """The cursor looks otherwise with the focus."""
-        self.refresh()
-
-    def notify_style_update(self) -> None:
-        """Other colours: draw every row again. The focus comes this way too, and changes the cursor's row alone."""
-        super().notify_style_update()
-        if self.is_attached and (colours := (self.app.theme, self.visual_style)) != self._colours:
-            self._colours = colours
-            self._strips.clear()
-
-    def watch_hover_style(self, previous_hover_style: RichStyle, hover_style: RichStyle) -> None:
-        """Nothing: a repaint at each move of the mouse would show nothing new."""
-
-    def render_line(self, y: int) -> Strip:
-        """One row of the screen."""
-        width = self.scrollable_content_region.width
-        if width != self._width:
-            self._strips.clear()
-            self._width = width
-        base = self.visual_style.rich_style
-        if y < self._header:
-            style = self.get_component_rich_style("rows--header")
-            return self._line([column.title for column in self._columns], style, mark="")
-        if not len(self):
-            words = wrap(one_line(self._said_when_empty), max(1, width))[y - self._header :]
-            style = self.get_component_rich_style("rows--empty")
-            return Strip([Segment(words[0] if words else "", style)]).adjust_cell_length(width, base)
-        position = int(self.scroll_offset.y) + y - self._header
-        if position >= len(self):
-            return Strip.blank(width, base)
-        index = self._sieve.index(position)
-        if index == self._cursor:
-            style = self.get_component_rich_style("rows--cursor")
-            return self._line(self._cells(index), style, mark=self._glyphs.here)
-        strip = self._strips.get(index)
-        if strip is None:
-            strip = self._strips[index] = self._line(self._cells(index), base, mark="")
-        return strip
-
-    @property
-    def _said_when_empty(self) -> str:
-        if self.filtering:
-            return "Looking ..."
-        return "No row holds these words." if self._sieve.filters and self._sieve.length else self.empty
-
-    def _line(self, cells: Sequence[Cell], style: RichStyle, *, mark: str) -> Strip:
-        """Cells laid out in the columns, after the cursor's mark."""
-        segments = [Segment(mark.ljust(GAP), style)]
-        base = self.visual_style
-        for number, (column, width) in enumerate(
-            zip(self._columns, widths_of(self._columns, self._width - GAP), strict=True)
-        ):
-            cell = fitted(cells[number] if number < len(cells) else "", column, width, self._glyphs.more)
-            for text, part in cell.render(base, end="", parse_style=self.app.stylesheet.parse_style):
-                # the row's own style gives the ground; on the cursor's row it gives the colour of the text too
-                segments.append(
-                    Segment(text, style if mark or part == base else style + (base + part).rich_style)
-                )
-            if number < len(self._columns) - 1:
-                segments.append(Segment(" " * GAP, style))
-        return Strip(segments).adjust_cell_length(self._width, style)
-
 
 def _outwards(start: int, length: int) -> Iterator[int]:
     """`start`, then its neighbours on both sides, ever farther."""
@@ -462,4 +311,4 @@ def _outwards(start: int, length: int) -> Iterator[int]:
             yield start - distance
 
 
-__all__ = ["Cell", "Column", "Model", "Rows"]
+__all__ = ["Cell", "Column", "Rows"]
