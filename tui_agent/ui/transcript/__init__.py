@@ -6,7 +6,7 @@
                        render (of which     paint (a part as rows, kept while near)
                        parts it consists)
                                |
-            stream (Markdown in chunks), markdown, inline, code, diff -> lines, each with its origin
+            stream (Markdown in chunks), markdown, inline, code, diff, pages -> lines, each with its origin
 
     live (gives out events) -> reply (what is being written), calls (whose end has not come)
 
