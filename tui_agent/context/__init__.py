@@ -54,8 +54,8 @@ The modules: `context` is the door, `reading` its side that only looks, `appendi
 `rewriting` keep disk and memory in step, with `log` (append, fsync) and `rotate` (rewrite) beneath; `pieces` and
 `compacted` say what a rewrite copies. `records` reads a line, `encoding` writes one, `source` holds a file open;
 `projection` folds lines into what they mean, kind by kind (`folding`), in columns (`table`) with `elisions` and
-`usages`; `views` shows that lazily, `accounting` weighs it, `sent` finds every request that it and its backups tell of.
-`backups`, `blobs`, `lease`, `kimi`, `peek`: as they say.
+`usages`; `views` shows that lazily, `accounting` weighs it by what usages in `pairs` tell, `sent` finds every request
+that it and its backups tell of. `backups`, `blobs`, `lease`, `kimi`, `peek`: as they say.
 
 How odd things are read:
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from tui_agent.context.pairs import Pairs
 from tui_agent.messages.tokens import Estimator, Mark, Tokens
 
 if TYPE_CHECKING:
@@ -60,12 +61,12 @@ class Accounting:
 
     def __init__(self, projection: Projection, model: str = "", *, factor: float = 1.0) -> None:
         self._log = projection
+        self._pairs = Pairs(projection)
         self._given = model
         self._first_factor = factor
         self._estimator = Estimator(model)
         self._plain = array("d")
         self._shares: dict[int, dict[int, int] | None] = {}
-        self._params: dict[int, tuple[object, object]] = {}
         self._counted = -1
         self._factor = 1.0
         self._summed: tuple[int, int] = (-1, 0)
@@ -116,10 +117,10 @@ class Accounting:
 
     def _tokens(self, index: int, elisions: tuple[Elision, ...]) -> Tokens:
         """What a message weighs with these elisions: what the endpoint counted of it like that, else the estimate."""
-        pair = self._pair_of(index)
+        pair = self._pairs.first_with(index)
         if pair is not None and elisions == self._log.elisions.at(self._log.usages.boundary[pair], index):
             share = self._shares_of(pair)
-            produced = self._output(pair, index)
+            produced = self._pairs.output(pair, index)
             if produced is not None:
                 return Tokens(produced, "exact")
             if share is not None and index in share:
@@ -165,7 +166,7 @@ class Accounting:
     def is_pending(self, index: int) -> bool:
         """True for a message that the last usage does not cover."""
         bound = self._log.usages.boundary[-1] if self._log.usages else -1
-        return index > bound and index not in self._covered_answers(bound)
+        return index > bound and index not in self._pairs.answers()
 
     def counted(self, since: int) -> Tokens | None:
         """What the log weighed at the line `since`, by the next request that an endpoint counted.
@@ -176,12 +177,12 @@ class Accounting:
         self._follow()
         log, usages = self._log, self._log.usages
         pair = next((at for at in range(usages.before(since), len(usages)) if usages[at].exact), None)
-        if pair is None or (high := usages[pair].boundary) < since or self._is_reshaped(since, high):
+        if pair is None or (high := usages[pair].boundary) < since or self._pairs.is_reshaped(since, high):
             return None
         if any(since < head.index <= high for head in log.heads):
             return None
         produced = usages[pair].produced
-        answer = self._output(pair, produced) if produced > high else 0
+        answer = self._pairs.output(pair, produced) if produced > high else 0
         messages = log.messages[bisect_right(log.messages, since) : bisect_right(log.messages, high)]
         added = [self._estimate(index, log.elisions.at(high, index)) for index in messages]
         if answer is None:
@@ -195,7 +196,7 @@ class Accounting:
         """What changed since the request of a usage, in tokens each; without one, all there is."""
         log = self._log
         bound = -1 if usage is None else self._log.usages.boundary[-1]
-        produced = self._covered_answers(bound)
+        produced = self._pairs.answers()
         yield from self._uncovered(bound, produced)
         touched = {
             target
@@ -234,13 +235,6 @@ class Accounting:
         if now != then:
             yield self._text(now, key) - self._text(then, key)
 
-    def _covered_answers(self, bound: int) -> set[int]:
-        """Answers that a usage covers though they lie behind its boundary."""
-        usages = self._log.usages
-        return (
-            {usages[at].produced for at in range(max(0, len(usages) - 2), len(usages))} if usages else set()
-        )
-
     # --- estimates -------------------------------------------------------------------------------------------------
 
     def _estimate(self, index: int, elisions: tuple[Elision, ...]) -> int:
@@ -267,7 +261,7 @@ class Accounting:
             return 0
         return math.ceil(self._estimator.weigh(self._log.body(index).get(key)) * self._factor)
 
-    # --- pairs of usages -------------------------------------------------------------------------------------------
+    # --- what usages teach -------------------------------------------------------------------------------------------
 
     def _follow(self) -> None:
         """Take note of new usages: which records they cover, and what they teach the estimator."""
@@ -277,7 +271,7 @@ class Accounting:
 
     def _take_note(self) -> None:
         usages = self._log.usages
-        model = self._given or (str(self._parameters(usages[-1])[0] or "") if usages else "")
+        model = self._given or (str(self._pairs.parameters(usages[-1])[0] or "") if usages else "")
         if model != self._estimator.model:
             self._estimator = Estimator(model)
             self._plain = array("d")
@@ -287,17 +281,17 @@ class Accounting:
         self._counted = len(usages)
 
     def _learn(self, model: str) -> float:
-        usages = self._log.usages
+        usages, pairs = self._log.usages, self._pairs
         found: list[tuple[float, int]] = []
         factor = self._first_factor
         for pair in range(len(usages) - 1, max(-1, len(usages) - 1 - _LOOKED_AT), -1):
             if (carried := self._carried(usages[pair], model)) is not None:
                 factor = carried
                 break
-            if not self._is_extension(pair) or self._parameters(usages[pair])[0] not in (None, model):
+            if not pairs.is_extension(pair) or pairs.parameters(usages[pair])[0] not in (None, model):
                 continue
             difference = usages[pair].count - usages[pair - 1].count
-            weight = sum(map(self._weight, self._added(pair)))
+            weight = sum(map(self._weight, pairs.added(pair)))
             if difference > 0 and weight > 0:
                 found.append((weight, difference))
             if len(found) == _LEARNED_FROM:
@@ -309,77 +303,10 @@ class Accounting:
 
     def _carried(self, usage: Usage, model: str) -> float | None:
         """The correction that a usage carries on from before a rewrite, if it does and is of that model."""
-        if usage.exact or self._parameters(usage)[0] not in (None, model):
+        if usage.exact or self._pairs.parameters(usage)[0] not in (None, model):
             return None
         factor = self._log.body(usage.index).get("factor")
         return factor if type(factor) is float and factor > 0 else None
-
-    def _parameters(self, usage: Usage) -> tuple[object, object]:
-        """Model and thinking of a request, where the usage names them."""
-        known = self._params.get(usage.index)
-        if known is None:
-            params = self._log.body(usage.index).get("params")
-            params = params if isinstance(params, dict) else {}
-            known = self._params[usage.index] = (params.get("model"), params.get("thinking"))
-        return known
-
-    def _is_extension(self, pair: int) -> bool:
-        """True if the request of usage `pair` was that of the one before, with messages added behind."""
-        if pair < 1:
-            return False
-        log = self._log
-        first, second = log.usages[pair - 1], log.usages[pair]
-        if not (first.exact and second.exact) or self._parameters(first) != self._parameters(second):
-            return False
-        return not self._is_reshaped(log.usages.boundary[pair - 1], log.usages.boundary[pair])
-
-    def _is_reshaped(self, low: int, high: int) -> bool:
-        """True if more than messages came between two lines: a prompt, tools, something left out or brought back."""
-        log = self._log
-
-        def between(indices: list[int]) -> bool:
-            return bisect_right(indices, low) < bisect_right(indices, high)
-
-        return (
-            between(log.prompts)
-            or between(log.tools)
-            or any(event[0] <= high for event in log.elisions.after(low)[:1])
-            or any(head.op == "prompt" and low < head.index <= high for head in log.heads)
-        )
-
-    def _added(self, pair: int) -> list[int]:
-        """The messages that usage `pair` covers and the one before does not."""
-        log = self._log
-        low = self._log.usages.boundary[pair - 1] if pair else -1
-        high = self._log.usages.boundary[pair]
-        before = {usage.produced for usage in log.usages[max(0, pair - 2) : pair]}
-        messages = log.messages
-        added = [
-            index
-            for index in messages[bisect_right(messages, low) : bisect_right(messages, high)]
-            if index not in before and log.blocks[index]
-        ]
-        produced = log.usages[pair].produced
-        if produced > high and log.blocks[produced]:
-            added.append(produced)
-        return added
-
-    def _pair_of(self, index: int) -> int | None:
-        """The first usage that covers the record."""
-        pair = bisect_left(self._log.usages.boundary, index)
-        usages = self._log.usages
-        for earlier in range(max(0, pair - 2), min(pair + 1, len(usages))):
-            if usages[earlier].produced == index:
-                return earlier
-        return pair if pair < len(usages) else None
-
-    def _output(self, pair: int, index: int) -> int | None:
-        """The exact figure of an answer, where its usage reports one."""
-        usage = self._log.usages[pair]
-        if usage.produced != index or not usage.exact:
-            return None
-        output: Any = self._log.body(usage.index).get("output")
-        return output if type(output) is int and output >= 0 else None
 
     def _shares_of(self, pair: int) -> dict[int, int] | None:
         """The exact difference between two usages, shared out; None if it cannot be."""
@@ -391,13 +318,13 @@ class Accounting:
         return shares
 
     def _share_out(self, pair: int) -> dict[int, int] | None:
-        if not self._is_extension(pair):
+        if not self._pairs.is_extension(pair):
             return None
         usages = self._log.usages
         rest = usages[pair].count - usages[pair - 1].count
         weights: list[tuple[int, float]] = []
-        for index in self._added(pair):
-            output = self._output(pair, index)
+        for index in self._pairs.added(pair):
+            output = self._pairs.output(pair, index)
             if output is None:
                 weights.append((index, self._weight(index)))
             else:
