@@ -160,6 +160,12 @@ async def test_a_list_of_the_model_loses_no_step(desk: Desk) -> None:
     assert [step.status for step in desk.plans.progress()] == ["done", "pending", "active"]
 
 
+async def test_the_line_of_a_call_counts_the_steps_that_it_leaves_out(desk: Desk) -> None:
+    await desk.present()
+    tool = TodoTool(desk.todo, lambda items: None)
+    assert tool.needs({"items": [{"text": "Look", "status": "done"}]}).title == "1 of 3 done"
+
+
 async def test_a_cleared_plan_takes_its_steps_along(desk: Desk) -> None:
     await desk.present()
     await desk.list(("buy milk", "active"))

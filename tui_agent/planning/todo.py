@@ -62,9 +62,13 @@ class TodoList:
 
     async def replace(self, items: Sequence[Item]) -> Sequence[Item]:
         """Put a whole new list into the log, with the steps of the plan that it leaves out; gives what is in force."""
-        items = with_steps(items, [item for item in self.items() if item.step])
+        items = self.completed(items)
         await self._context.set_state(STATE_KEY, values(items))
         return items
+
+    def completed(self, items: Sequence[Item]) -> Sequence[Item]:
+        """A new list with the steps of the plan that it leaves out."""
+        return with_steps(items, [item for item in self.items() if item.step])
 
 
 def values(items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -164,7 +168,7 @@ class TodoTool:
 
     def needs(self, arguments: Mapping[str, Any]) -> Need:
         """Nothing that has to be allowed: the list is part of the conversation."""
-        items = parse_items(arguments.get("items"))
+        items = self._todo.completed(parse_items(arguments.get("items")))
         done = sum(item.status == "done" for item in items)
         return Need("none", f"{done} of {len(items)} done")
 
