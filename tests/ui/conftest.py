@@ -10,7 +10,7 @@ from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
 from tui_agent.ui.cards import arming
-from tui_agent.ui.chat import copying, screen
+from tui_agent.ui.chat import answering, copying
 
 NEVER = 3600.0
 
@@ -39,7 +39,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cards are armed at once, a letter acts at once, and the composer counts as idle at once."""
     monkeypatch.setattr(arming, "ARMING", 0.0)
     monkeypatch.setattr(arming, "ALONE", 0.001)
-    monkeypatch.setattr(screen, "_IDLE", 0.0)
+    monkeypatch.setattr(answering, "_IDLE", 0.0)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def typist(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def writing(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `quick`, but a key has always just been pressed."""
-    monkeypatch.setattr(screen, "_IDLE", NEVER)
+    monkeypatch.setattr(answering, "_IDLE", NEVER)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.ui.stage import Stage, folder, stage
 from tui_agent.settings.schema import Settings
 from tui_agent.ui import app as module
 from tui_agent.ui.app import TuiAgent, Wanted, style_sheets
-from tui_agent.ui.chat.screen import WAYS_OUT
+from tui_agent.ui.chat.answering import WAYS_OUT
 from tui_agent.ui.farewell import farewell
 from tui_agent.ui.inspect import LogApp
 

@@ -20,7 +20,7 @@ from tui_agent.planning.goal import State
 from tui_agent.sessions.catalog import Catalog
 from tui_agent.settings.schema import Settings
 from tui_agent.ui.app import TuiAgent
-from tui_agent.ui.chat.screen import WAYS_OUT
+from tui_agent.ui.chat.answering import WAYS_OUT
 from tui_agent.ui.sessions import SessionList
 from tui_agent.ui.switching import BACK, FINISH, STAY, STOP, Wanted
 

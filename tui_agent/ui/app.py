@@ -27,8 +27,8 @@ from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
 from tui_agent.ui.attention import Attention, title
+from tui_agent.ui.chat.answering import WAYS_OUT, Answering
 from tui_agent.ui.chat.attachments import Prompt
-from tui_agent.ui.chat.screen import WAYS_OUT, ChatScreen
 from tui_agent.ui.over import Over, Place
 from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
@@ -231,7 +231,7 @@ class TuiAgent(Switching):
             if event.worker.name == "hear":
                 self._begin_hearing()
 
-    async def on_chat_screen_way_out(self, event: ChatScreen.WayOut) -> None:
+    async def on_answering_way_out(self, event: Answering.WayOut) -> None:
         _, new, demo, leave = WAYS_OUT
         if event.choice == leave:
             await self.action_quit()

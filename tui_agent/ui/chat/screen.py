@@ -16,32 +16,28 @@
 It takes `Composer.Submitted`, `Dock.Chosen`, `Panel.Asked`, `Jump.Chosen` and the transcript's `CheckpointChosen` and
 `NewLines`; it posts `ScreenWanted`, `QuitWanted` and `WayOut` to the app. The session comes late: until it is attached,
 words that were sent wait. It is a tower: `Keyed` (keys), `Asking` (commands), `Places` (inspector, jump card),
-`Ladders` (what ctrl+c and Esc mean), `Writing` (what is sent), this.
+`Ladders` (what ctrl+c and Esc mean), `Writing` (what is sent), `Answering` (cards), this.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.message import Message
 from textual.widgets import Static
 
-from tui_agent.events import Question
 from tui_agent.ui import footer, words
 from tui_agent.ui.actions import LEADER
-from tui_agent.ui.cards.dock import Dock
 from tui_agent.ui.chat import layout
+from tui_agent.ui.chat.answering import Answering
 from tui_agent.ui.chat.keyed import Keyed
 from tui_agent.ui.chat.todo import GoalLine, Todo
-from tui_agent.ui.chat.writing import Writing
 from tui_agent.ui.still import Across, Covered, Text
 from tui_agent.ui.terminal import on_another_machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from textual import events
@@ -51,46 +47,30 @@ if TYPE_CHECKING:
     from tui_agent.agent.session import Session
     from tui_agent.changes import Rotated
     from tui_agent.context import Context
-    from tui_agent.events import Answer, Emit, Event
+    from tui_agent.events import Emit, Event
     from tui_agent.ui import bindings
     from tui_agent.ui.chat.attachments import Prompt
     from tui_agent.ui.chat.hearing import Hearing
-    from tui_agent.ui.chat.results import Results
     from tui_agent.ui.tour import Tour
     from tui_agent.ui.transcript.view import Transcript
 
-_IDLE = 1.0
-"""Seconds without a key after which a card may take the focus from an empty composer."""
-
-WAYS_OUT = ("Try again", "Begin a new session", "Use the demo model", "Quit")
-"""What can be done when a session cannot be opened."""
-_OPENING = "opening"
 _HOLDS = ("compaction", "edit", "prompt", "refresh", "reload")
 """Rewrites that no person goes back or forth by: who has scrolled up stays there."""
 
 
-class ChatScreen(Writing, Keyed):
+class ChatScreen(Answering, Keyed):
     """The one screen of a conversation."""
 
     AUTO_FOCUS = "#composer"
 
-    @dataclass
-    class WayOut(Message):
-        """The session could not be opened; this is what to do (one of `WAYS_OUT`)."""
-
-        choice: str
-
     def __init__(self, keys: bindings.Keys, workspace: Path, tell: Emit) -> None:
         super().__init__(keys, workspace, tell)
-        self.dock = Dock(id="dock")
-        self.dock.leave = self._leave_card
         self.todo = Todo(id="todo")
         self.goal_line = GoalLine(id="goal")
         self.key_line = footer.KeyLine(id="keys")
         self._workspace = workspace
         self.guide: Tour | None = None
         """The guided demo, while it is on."""
-        self._own: dict[str, Callable[[Answer], None]] = {}
         self._previewed: tuple[Context, int, int] | None = None
         """The history that is shown already: its log, which writing of it, how many messages."""
         self._behind: Widget | None = None
@@ -98,8 +78,6 @@ class ChatScreen(Writing, Keyed):
         self.ended = ""
         """How the last turn ended."""
         self.acts |= {
-            "card": lambda: self.expect(self._next_card(), "act-card"),
-            "editor": self._edit_somewhere,
             "goal": self._turn_goal,
             "queue": lambda: self.tell_app(self.ScreenWanted("queue")),
             "todo": self._toggle_todo,
@@ -166,25 +144,9 @@ class ChatScreen(Writing, Keyed):
 
         return Hearing(self)
 
-    @cached_property
-    def results(self) -> Results:
-        """The results in the transcript."""
-        from tui_agent.ui.chat.results import Results  # not needed before the first frame
-
-        return Results(self)
-
     async def hear(self, event: Event) -> None:
         """An event of the session."""
         await self._hearing.hear(event)
-
-    async def open_failed(self, error: BaseException, ways: Sequence[str] = WAYS_OUT) -> None:
-        """The session could not be opened: say why, and offer the ways out."""
-        self.status.rest("not open")
-        self.not_opened()
-        self.status.tell(trouble="no session")
-        self.say(f"The session could not be opened. {error}", "error")
-        title = "no session is open; what now?"
-        await self.ask(Question(_OPENING, "choice", title, body=str(error), choices=tuple(ways)))
 
     def reload(self, *, hold: bool = False) -> None:
         """Read the history anew. `hold`: at the row where the person is."""
@@ -226,109 +188,6 @@ class ChatScreen(Writing, Keyed):
             self.panel.changed()
         self.words_back(event)
         self.show_keys()
-
-    # --- cards
-
-    async def ask(self, question: Question) -> None:
-        """A question waits: its card takes the focus only from an idle, empty composer."""
-        composer = self.composer
-        async with self.dock.hold():  # what was pressed before it is in the draft
-            free = (
-                self.focused is composer and composer.is_blank and composer.idle(_IDLE) and not self.leading
-            )
-            await self.dock.ask(question, take_focus=free)
-
-    async def offer(
-        self, question: Question, done: Callable[[Answer], None], *, at_once: bool = True
-    ) -> None:
-        """Ask what a person's own command needs to know: `at_once`, before what waits. `done` gets the answer."""
-        self._own[question.id] = done
-        if not at_once:
-            await self.ask(question)
-            return
-        await self.dock.ask(question, take_focus=True)
-        for _ in range(2 * len(self.dock.waiting)):
-            if self.dock.waiting[0].id == question.id:
-                break
-            await self.dock.next()
-
-    async def withdraw(self, question: str) -> None:
-        """Ask no more what a person's own command needed to know: what it was about is gone."""
-        if self._own.pop(question, None) is not None:
-            await self.dock.settle(question)
-
-    def on_dock_chosen(self, event: Dock.Chosen) -> None:
-        event.stop()
-        if event.question.id == _OPENING and event.answer.note not in event.question.choices:
-            self.composer.add(event.answer.note)
-            self.work(self._ask_again(event.question), "cards")
-        elif event.question.id == _OPENING:
-            self.work(self.dock.settle(_OPENING), "cards")
-            self.tell_app(self.WayOut(event.answer.note))
-        elif (done := self._own.pop(event.question.id, None)) is not None:
-            self.work(self._own_answer(event, done), "cards")
-        elif self.session is not None:
-            self.work(self.session.answer(event.question.id, event.answer), "answer")
-
-    async def _own_answer(self, event: Dock.Chosen, done: Callable[[Answer], None]) -> None:
-        """Keys wait until it is known where they go after the answer."""
-        async with self.dock.hold():
-            await self.dock.settle(event.question.id)
-            done(event.answer)
-
-    async def _ask_again(self, question: Question) -> None:
-        """What was typed is none of the answers: it is in the composer, and the question still waits."""
-        await self.dock.settle(question.id)
-        await self.ask(question)
-
-    def _leave_card(self, words: str) -> None:
-        if words:
-            self.composer.add(words)
-        self.set_focus(self.composer)
-
-    def on_dock_changed(self, event: Dock.Changed) -> None:
-        event.stop()
-        self.status.tell(waiting=len(self.dock.waiting))
-        self.tell_cards()
-
-    def tell_cards(self) -> None:
-        """Other cards wait now, docked or in the transcript."""
-        self.composer.cards_wait = bool(self.dock.waiting) or self.transcript.waiting is not None
-        self.status.tell(asking=self.results.questions)
-        self.show_keys()
-
-    async def _next_card(self) -> None:
-        docked = len(self.dock.waiting)
-        passes = not docked or (docked == 1 and self.dock.has_keys)
-        if passes and self.results.next(around=not docked):
-            return
-        if not await self.dock.next():
-            self.say("no card waits for an answer")
-
-    def _go_on(self) -> None:
-        """From the chat to the next card that waits, from the last one to the composer."""
-        if self.results.next(around=False):
-            return
-        if self.dock.waiting:
-            self.act("card")
-        else:
-            self.set_focus(self.composer)
-
-    async def _edit_somewhere(self) -> None:
-        card = self.dock.card if self.dock.has_keys else None
-        if card is not None and card.writes:
-            await self.results.edit_outside(card)
-        else:
-            await self._edit_outside()
-
-    def on_transcript_answer_chosen(self, event: Transcript.AnswerChosen) -> None:
-        event.stop()
-        self.results.clicked(event.result, event.letter)
-
-    def action_result(self, letter: str) -> None:
-        """What can be done about the result under the cursor, clicked in the footer."""
-        if (result := self.results.current) is not None:
-            self.results.choose(result, letter)
 
     # --- the todo list, and the prompts that wait
 
