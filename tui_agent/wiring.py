@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from tui_agent.settings.schema import Settings
     from tui_agent.tools.mcp.servers import Servers
 
+    from tui_agent.tools.permission import Mode
 
 async def open_session(
     workspace: Path,
@@ -80,6 +81,7 @@ async def open_session(
     demo: bool = False,
     append_system: str = "",
     allow: Sequence[str] = (),
+    mode: Mode | None = None,
     listen: Callable[[Event], None] | None = None,
     log: Log | None = None,
     attended: bool = True,
@@ -87,9 +89,9 @@ async def open_session(
     """Open a new session in a folder, or an old one: `resume` is `latest`, an id or its beginning, or a path.
 
     `model` is asked in place of the profile's. Without a key for the profile's endpoint the demo model answers, and a
-    notice says how to connect. `allow` adds rules for this session alone. `listen` hears every event from the first on.
-    A session that another process writes is opened to be read. `log` is the session's, if it was read already by the
-    same arguments. `attended` False: nobody is there to be asked.
+    notice says how to connect. `mode` is in force in the place of the log's. `allow` adds rules for this session alone.
+    `listen` hears every event from the first on. A session that another process writes is opened to be read. `log` is
+    the session's, if it was read already by the same arguments. `attended` False: nobody is there to be asked.
 
     Raises:
         OpenError: there is no such session, its log cannot be read, or a rule of `allow` is none.
@@ -243,6 +245,8 @@ async def open_session(
     if plans.mode.lapsed:
         bus.emit(Notice(LAPSED, "info", "mode"))
     session.weigh(lacking=await asyncio.to_thread(premises.lacking))
+    if mode is not None and not session.read_only:
+        plans.mode.begin(mode)
     session.beside(_ask_limits(session), "limits")
     if servers is not None and not session.read_only:
         premises.settled = servers.settled

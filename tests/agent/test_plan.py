@@ -19,6 +19,7 @@ from tui_agent.agent.past import requests
 from tui_agent.changes import CompactionCompleted
 from tui_agent.commands import CommandError
 from tui_agent.events import Answer, Asked, Notice, StateChanged, ToolEnded, ToolStarted, TurnEnded
+from tui_agent.planning.mode import MEANS
 
 PLAN = {"title": "a report", "text": "Why: it is missing.", "steps": ["write it", "test it"]}
 WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -336,11 +337,30 @@ async def test_what_went_in_the_middle_of_a_turn_is_told_before_its_next_step(
         assert all(usage["request"] == built.sha256 for usage, built in requests(run.context))
 
 
+async def test_a_session_is_opened_in_a_mode_that_holds_before_anything_is_written(
+    shop: Path, server: ScriptedServer
+) -> None:
+    server.script(Reply.text("hi"), Reply.text("again"))
+    async with engine(shop, server, mode="auto-edit") as run:
+        assert run.session.plans.mode.allows == "auto-edit" and not len(run.context.records)
+        await run.say("hello")
+        assert run.context.state["mode"] == "auto-edit"
+    async with engine(shop, server, resume="latest", mode="plan") as run:
+        assert run.session.plans.mode.now == "plan"
+        assert not [notice for notice in run.all(Notice) if notice.source == "mode"], "nothing lapsed"
+        await run.say("go on")
+        assert "Plan mode is on" in str(last_words(server.requests[-1]))
+        assert run.context.state["mode"] == "plan"
+        assert [event.value for event in run.all(StateChanged)] == ["plan"]
+
+
 async def test_commands_say_what_there_is_and_what_is_wrong(shop: Path, server: ScriptedServer) -> None:
     server.script(Reply.tools(("present_plan", PLAN)), Reply.text("yes"))
     async with engine(shop, server) as run:
         perform = run.session.perform
-        assert (await perform("mode")).data == {"mode": "ask"}
+        shown = await perform("mode")
+        assert shown.data["mode"] == "ask" and shown.text.startswith("mode ask: ")
+        assert all(f"  {name}: {MEANS[name]}" in shown.text for name in ("auto-edit", "plan"))
         assert [(await perform("mode", "next")).data["mode"] for _ in range(3)] == [
             "auto-edit",
             "plan",
@@ -348,9 +368,7 @@ async def test_commands_say_what_there_is_and_what_is_wrong(shop: Path, server: 
         ]
         assert [event.value for event in run.all(StateChanged)] == ["auto-edit", "plan", "ask"]
         await asyncio.gather(*(perform("mode", "next") for _ in range(2)))
-        assert (await perform("mode")).data == {"mode": "plan"}, (
-            "a key that is pressed twice goes two modes on"
-        )
+        assert (await perform("mode")).data["mode"] == "plan", "a key that is pressed twice goes two modes on"
         assert (await perform("mode", "auto", "edit")).data["mode"] == "auto-edit"
         said = await perform("permissions")
         assert said.text.startswith("mode auto-edit: files of the workspace are written without asking")

@@ -66,7 +66,7 @@ def test_reports_load_no_screen_and_no_model_library(shop: Path) -> None:
         ),
         (("a", "b"), "b"),
         (("--allow", "bash"), "goes with -p"),
-        (("--mode", "plan"), "goes with -p"),
+        (("--mode", "plan"), "the screen needs a terminal"),
         (("--output-format", "json"), "goes with -p"),
         (("-p", "x", "--output-format", "xml"), "xml"),
         (("-p",), "-p"),

@@ -70,7 +70,9 @@ def test_the_screen_starts_without_the_reports_and_gets_what_was_asked(shop: Pat
     (loaded,) = re.findall("loaded (.*?) end", text, re.DOTALL)
     reports = {"report", "context", "views", "describe", "sessions", "doctor", "checkup", "headless"}
     assert not set(loaded.split()) & {f"tui_agent.cli.{name}" for name in reports}
-    wanted = "['append_system', 'demo', 'profile', 'resume', 'settings', 'workspace'] latest True shop"
+    wanted = (
+        "['append_system', 'demo', 'mode', 'profile', 'resume', 'settings', 'workspace'] latest True shop"
+    )
     assert wanted in " ".join(text.split())
 
 

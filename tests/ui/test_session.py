@@ -12,6 +12,7 @@ from tests.support.script import Hold, Reply
 from tests.support.server import ScriptedServer
 from tests.ui.stage import Stage
 from tui_agent.settings.schema import Profile, Settings
+from tui_agent.tools.permission import Mode
 from tui_agent.ui.app import TuiAgent, Wanted
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -23,11 +24,14 @@ async def opened(
     settings: Settings | None = None,
     *,
     resume: str | None = None,
+    mode: Mode | None = None,
     size: tuple[int, int] = (100, 36),
 ) -> AsyncIterator[Stage]:
     """The app over the real engine."""
     workspace.mkdir(exist_ok=True)
-    app = TuiAgent(Wanted(workspace, resume=resume), settings or Settings(file=workspace / "settings.toml"))
+    app = TuiAgent(
+        Wanted(workspace, resume=resume, mode=mode), settings or Settings(file=workspace / "settings.toml")
+    )
     async with app.run_test(size=size, notifications=True) as pilot:
         made = Stage(app, pilot)
         await made.until(lambda: made.chat.session is not None, "the session")
@@ -63,6 +67,16 @@ async def test_without_a_key_the_demo_model_answers_and_says_what_it_is(tmp_path
         await made.until(lambda: "demo model - no AI" in made.lines[0])
         await _say(made, "hello", "> hello")
         await _idle(made)
+
+
+async def test_the_mode_that_was_asked_for_is_that_of_the_first_session_alone(tmp_path: Path) -> None:
+    async with opened(tmp_path / "shop", mode="plan") as made:
+        await made.until(lambda: "  plan  " in made.lines[0])
+        await _say(made, "hello", "> hello")
+        await _idle(made)
+        assert "  plan  " in made.lines[0]
+        await made.press("ctrl+x", "n")
+        await made.until(lambda: "  ask  " in made.lines[0], "the next session begins as ever")
 
 
 async def test_read_run_edit_go_back_undo_redo_restore(tmp_path: Path) -> None:

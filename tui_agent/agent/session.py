@@ -433,6 +433,7 @@ class Session(Showing):
         await self.premises.write_missing()
         for text in await self.mend():
             self.emit(Notice(text, "warning", "session"))
+        await self.plans.mode.keep(self.emit)
 
     def _adopted(self, chosen: Chosen) -> None:
         self.announce_break()

@@ -144,6 +144,7 @@ class _Run:
                 profile=options.profile,
                 demo=options.demo,
                 append_system=options.append_system,
+                mode=options.mode,
                 allow=options.allow,
                 listen=self._heard.put_nowait,
                 attended=False,
@@ -153,8 +154,6 @@ class _Run:
 
     async def _ask(self, session: Session, prompt: str) -> int:
         try:
-            if self._options.mode:
-                await session.perform("mode", self._options.mode)
             await self._begin(session, prompt)
         except CommandError as error:
             raise Failed(str(error)) from error

@@ -61,6 +61,8 @@ class Modes:
         self._clock = clock
         self._granted = False
         """A person chose `auto-edit` here, and none other since."""
+        self._unwritten: Mode | None = None
+        """What was chosen before the log is begun, which it is by the first turn or command."""
         self._from = float("-inf")
         """When that leave begins."""
         self.order = asyncio.Lock()
@@ -69,7 +71,7 @@ class Modes:
     @property
     def now(self) -> Mode:
         """The mode in force."""
-        mode = recorded(self._context)
+        mode = self._unwritten or recorded(self._context)
         return "ask" if mode == "auto-edit" and not self._granted else mode
 
     @property
@@ -81,7 +83,7 @@ class Modes:
     @property
     def lapsed(self) -> bool:
         """True where the log says `auto-edit` and it does not hold."""
-        return recorded(self._context) == "auto-edit" and not self._granted
+        return self._unwritten is None and recorded(self._context) == "auto-edit" and not self._granted
 
     @property
     def next(self) -> Mode:
@@ -109,6 +111,19 @@ class Modes:
             if self.lapsed and not lapsed:
                 emit(Notice(LAPSED, "info", "mode"))
 
+    def begin(self, mode: Mode) -> None:
+        """Put a mode in force, as a person chose it with the session; `keep` writes it, before the first turn."""
+        self._unwritten, self._granted = mode, mode == "auto-edit"
+
+    async def keep(self, emit: Emit) -> None:
+        """Write what `begin` put in force, and tell of it.
+
+        Raises:
+            ContextError: it could not be written.
+        """
+        if self._unwritten is not None:
+            emit(await self.set(self._unwritten))
+
     async def set(
         self, mode: Mode, states: Mapping[str, Any] | None = None, *, passing: bool = False
     ) -> StateChanged:
@@ -124,6 +139,7 @@ class Modes:
         changed = {STATE_KEY: mode} if recorded(self._context) != mode else {}
         if values := {**changed, **(states or {})}:
             await self._context.set_states(values)
+        self._unwritten = None
         self._granted = mode == "auto-edit"
         self._from = self._clock() + PASSING if passing else float("-inf")
         return StateChanged(STATE_KEY, mode)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tui_agent.agent.session import Session
     from tui_agent.events import Event
     from tui_agent.settings.schema import Settings
+    from tui_agent.tools.permission import Mode
     from tui_agent.ui.chat.ladders import Ladders
     from tui_agent.ui.farewell import Totals
     from tui_agent.ui.garbage import Garbage
@@ -156,8 +157,8 @@ class TuiAgent(Switching):
             self._spare_keys()
             self.read_later_styles()  # a card may come next
         await self._chat.attach(self.session)
-        if self.wanted.tour:
-            self.wanted = replace(self.wanted, tour=False)
+        tour, self.wanted = self.wanted.tour, replace(self.wanted, mode=None, tour=False)
+        if tour:
             from tui_agent.ui.tour import WORDS, Tour  # not needed before the first frame
 
             await self._chat.begin_tour(Tour(self._chat), Prompt(WORDS))
@@ -183,6 +184,7 @@ class TuiAgent(Switching):
             model=wanted.model,
             demo=wanted.demo,
             append_system=wanted.append_system,
+            mode=wanted.mode,
             listen=listen,
             log=log,
         )
@@ -463,12 +465,14 @@ def run(
     profile: str | None = None,
     demo: bool = False,
     append_system: str = "",
+    mode: Mode | None = None,
     tour: bool = False,
 ) -> int:
     """Run the screen until it is left; returns the exit code. On the way out the resume command is printed."""
     register_keys()
     app = TuiAgent(
-        Wanted(workspace, resume, profile, demo=demo, append_system=append_system, tour=tour), settings
+        Wanted(workspace, resume, profile, demo=demo, append_system=append_system, mode=mode, tour=tour),
+        settings,
     )
     code = app.run()
     if app.farewell and not tour:

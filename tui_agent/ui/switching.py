@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tui_agent.sessions.catalog import Catalog
     from tui_agent.sessions.entry import Entry
     from tui_agent.settings.schema import Settings
+    from tui_agent.tools.permission import Mode
     from tui_agent.ui.sessions import SessionList, Shelf
 
 BACK = "Back to the session that was open"
@@ -50,6 +51,8 @@ class Wanted(Struct, frozen=True):
     model: str = ""
     demo: bool = False
     append_system: str = ""
+    mode: Mode | None = None
+    """Of this session alone: leave to write is given each time."""
     tour: bool = False
 
 

@@ -24,7 +24,7 @@ async def mode(session: Session, *name: str) -> Outcome:
     """Show the mode, or change it: ask, auto-edit, plan, or next"""
     modes, wanted = session.plans.mode, "-".join(name).casefold()
     if not wanted:
-        return _of(modes.now)
+        return _all(modes.now)
     async with modes.order:  # a key that is pressed twice goes two modes on
         following = modes.next if wanted == "next" else None
         known = next((mode for mode in MODES if wanted in (mode, mode.replace("-", ""))), following)
@@ -32,6 +32,12 @@ async def mode(session: Session, *name: str) -> Outcome:
             raise CommandError(f"there is no mode {' '.join(name)!r}; there are {', '.join(MODES)}")
         await _enter(session, known, passing=following is not None)
     return _of(known, later=session.busy)
+
+
+def _all(now: Mode) -> Outcome:
+    others = [f"  {mode}: {MEANS[mode]}" for mode in MODES if mode != now]
+    said = [_of(now).text, "other modes, entered with /mode NAME or shift+tab:", *others]
+    return Outcome("\n".join(said), {"mode": now, "modes": list(MODES)})
 
 
 def _of(mode: Mode, *, later: bool = False) -> Outcome:

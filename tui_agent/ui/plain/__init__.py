@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tui_agent.settings.schema import Settings
+    from tui_agent.tools.permission import Mode
 
 
 def run(
@@ -33,6 +34,7 @@ def run(
     profile: str | None = None,
     demo: bool = False,
     append_system: str = "",
+    mode: Mode | None = None,
 ) -> int:
     """Talk in lines until it is left; returns the exit code."""
     from tui_agent.settings.rules import SettingsError
@@ -44,7 +46,7 @@ def run(
     for notice in settings.notices:
         voice.say(notice, "warning")
     try:
-        talk = Talk(Wanted(workspace, resume, profile, demo, append_system), settings, voice)
+        talk = Talk(Wanted(workspace, resume, profile, demo, append_system, mode=mode), settings, voice)
         return asyncio.run(talk.run())
     except (OpenError, SettingsError) as error:
         voice.say(f"{error}", "error")

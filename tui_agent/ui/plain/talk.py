@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from tui_agent.agent.session import Session
     from tui_agent.settings.schema import Settings
+    from tui_agent.tools.permission import Mode
     from tui_agent.ui.plain.voice import Voice
 
 _AGAIN_S = 3.0
@@ -49,6 +50,8 @@ class Wanted:
     demo: bool = False
     append_system: str = ""
     model: str = ""
+    mode: Mode | None = None
+    """Of this session alone: leave to write is given each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ class Talk:
         """
         before, old, ears = self._wanted, self.session, self._ears
         await old.cancel()
-        self._wanted = replace(before, resume=resume)
+        self._wanted = replace(before, resume=resume, mode=None)
         if resume is None and old.picked is not None:
             profile, model = old.picked
             self._wanted = replace(self._wanted, profile=profile, model=model, demo=False)
@@ -170,6 +173,7 @@ class Talk:
             model=wanted.model,
             demo=wanted.demo,
             append_system=wanted.append_system,
+            mode=wanted.mode,
             listen=self._ears,
         )
         self.telling = Telling(self._voice, time.monotonic)
