@@ -35,7 +35,7 @@ def test_the_version_is_printed_and_next_to_nothing_is_loaded_for_it(shop: Path)
     assert (ended.code, ended.out.strip(), ended.err) == (0, f"tui-agent {__version__}", "")
     modules = loaded("--version", cwd=shop)
     ours = {name.removeprefix("tui_agent") for name in modules if name.startswith("tui_agent")}
-    assert ours == {"", ".cli", ".cli.failures", ".cli.main"}
+    assert ours == {"", ".cli", ".cli.arguments", ".cli.failures", ".cli.main"}
     assert not modules & {
         "asyncio",
         "textual",
