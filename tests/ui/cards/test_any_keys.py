@@ -130,7 +130,7 @@ class Book:
         parts = [made.chat.composer.text, *(text for text, _ in made.session.submitted)]
         parts += [answer.note + answer.rule + (answer.edited or "") for _, answer in made.session.answers]
         if card is not None:
-            parts += [card.words, card._gate.letter if card.writes else "", *card._left.values()]
+            parts += [card.words, card._gate.letter if card.writes else "", *card._line.left.values()]
             parts += [getattr(card, "_edited", None) or "", *(key.character or "" for key in card.late)]
         parts += [text for words in made.chat.dock._unsaid.values() for text in words.values()]
         return "\n".join([*parts, *self.swallowed])

@@ -4,7 +4,7 @@
       Body          what is decided, scrolled with Space, Up and Down, or the wheel
       Facts         what is to be known about it, the most important first
       Choices       the answers, each a letter; Up / Down and Enter, or the mouse, work too
-      ReplyLine     words, when the answer has some
+      AnswerLine    words, when the answer has some
 
 The rule that keeps a stray key from answering (see `arming`): a key answers only while the card has the focus. For half
 a second after the card came to the front its keys are swallowed, and the card says so; one that was pressed before the
@@ -28,14 +28,15 @@ from tui_agent import literal
 from tui_agent.ui.cards import arming
 from tui_agent.ui.cards.body import Body
 from tui_agent.ui.cards.choices import Choice, Choices
+from tui_agent.ui.cards.line import AnswerLine
 from tui_agent.ui.cards.packing import packed, window
-from tui_agent.ui.reply import ReplyLine
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
     from tui_agent.events import Answer, Question
+    from tui_agent.ui.reply import ReplyLine
 
 _MOST_LINE_ROWS = 6
 """Rows of the reply line."""
@@ -72,12 +73,9 @@ class Card(Vertical, can_focus=True):
         self.question = question
         self.position = (1, 1)
         self._gate = arming.Gate(self, self._alone)
-        self._purpose = ""
         self._hint = ""
         self._early = ""
         """What was pressed too early, since the card came to the front."""
-        self._left: dict[str, str] = {}
-        """Words that were left with Esc, by what they were for."""
         self._decided = False
         self.late: list[events.Key] = []
         """What was pressed after the answer was given."""
@@ -85,7 +83,7 @@ class Card(Vertical, can_focus=True):
         self._body = Body()
         self._facts = Static(classes="card-facts", markup=False)
         self._choices = Choices()
-        self._line = ReplyLine()
+        self._line = AnswerLine()
         self._drawn = False
         self._rows = 10
 
@@ -130,7 +128,6 @@ class Card(Vertical, can_focus=True):
 
     def on_mount(self) -> None:
         self._drawn = True
-        self._line.display = False
         self.watch(self._body, "scroll_y", self._scrolled, init=False)
         self.come_to_front()
         self.redraw(body=True)
@@ -189,7 +186,7 @@ class Card(Vertical, can_focus=True):
         inner = max(1, rows - _FRAME)
         facts = packed(self._facts_now(), width, "   ")
         least = int(bool(self._hint or self.question.warning))
-        writing = self._line.display
+        writing = self.writes
         choices = [] if writing else self._choices.rows(self.choices(), width)
         wanted = min(_MOST_LINE_ROWS, max(1, self._line.wrapped_document.height)) if writing else len(choices)
         answers = max(1, min(wanted, inner - 1 - least))
@@ -237,7 +234,7 @@ class Card(Vertical, can_focus=True):
         if unasked:
             self._gate.take()
         # words that were begun go on
-        self.screen.set_focus(self._line if self._line.display and self._drawn else self)
+        self.screen.set_focus(self._line if self.writes else self)
 
     @property
     def armed(self) -> bool:
@@ -372,46 +369,35 @@ class Card(Vertical, can_focus=True):
 
     def open_line(self, purpose: str, text: str, label: str, *, typed: str = "") -> None:
         """Ask for words, `label` says what for. What was begun is there, else `text`, and behind it `typed`."""
-        begun = self._left.pop(purpose, text)
-        gap = " " if begun and typed and not begun[-1].isspace() else ""
-        self._purpose = purpose
-        line = self._line
-        line.text = literal.visible(f"{begun}{gap}{typed}")
-        line.display = True
-        line.move_cursor(line.document.end)
-        # not `focus()`, which waits for its turn: the next key must already be the line's
-        self.screen.set_focus(line)
+        self._line.open(purpose, text, typed)
         self.set_class(True, "-writing")
         self.hint(f"{label}: Enter gives it, Esc goes back")
 
     @property
     def words(self) -> str:
         """What stands in the open reply line, or the letter that has not acted; `""` when there is neither."""
-        return self._line.text if self._drawn and self._line.display else self._gate.letter
+        return self._line.text if self.writes else self._gate.letter
 
     @property
     def unsaid(self) -> dict[str, str]:
         """Words that were begun and not given, by what they are for: they are offered there again."""
-        return self._left | ({self._purpose: self._line.text} if self.writes else {})
+        return self._line.unsaid
 
     @unsaid.setter
     def unsaid(self, words: dict[str, str]) -> None:
-        self._left = words
+        self._line.left = words
 
     @property
     def writes(self) -> bool:
         """True while the reply line is open."""
-        return self._drawn and bool(self._line.display)
+        return self._line.is_open
 
     def rewrite(self, text: str) -> None:
         """Put other words into the open reply line."""
-        self._line.text = literal.visible(text)
-        self._line.move_cursor(self._line.document.end)
-        self.screen.set_focus(self._line)
+        self._line.put(text)
 
     def _close_line(self) -> None:
-        self._line.display = False
-        self._line.clear()
+        self._line.shut()
         self.set_class(False, "-writing")
         self._hint = ""
         self.screen.set_focus(self)
@@ -420,19 +406,18 @@ class Card(Vertical, can_focus=True):
 
     def on_text_area_changed(self) -> None:
         """The line may take more rows now."""
-        if self._line.display:
+        if self.writes:
             self.fit(self._rows)
 
     def on_reply_line_given(self, event: ReplyLine.Given) -> None:
         event.stop()
-        purpose = self._purpose
+        purpose = self._line.purpose
         self._close_line()
         self.line_given(purpose, event.text)
 
     def on_reply_line_dropped(self, event: ReplyLine.Dropped) -> None:
         event.stop()
-        if self._line.text.strip():
-            self._left[self._purpose] = self._line.text
+        self._line.leave()
         self._close_line()
 
     def on_reply_line_left(self, event: ReplyLine.Left) -> None:
