@@ -73,7 +73,7 @@ class Work:
     async def until_idle(self) -> None:
         """Wait until nothing runs and nothing waits."""
         while self._task is not None and not self._task.done():
-            await asyncio.gather(self._task, return_exceptions=True)
+            await asyncio.wait((self._task,))  # who waits and is cancelled takes nothing along
 
     def beside(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run something beside it, under a name; `close` stops it. What it raises becomes a notice."""

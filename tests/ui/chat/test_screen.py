@@ -370,3 +370,16 @@ async def test_keys_right_behind_the_key_that_opens_a_place_are_the_places(tmp_p
         await made.until(lambda: made.session.performed)
         assert made.session.performed[0][0] == "revert"
         assert not made.session.submitted
+
+
+async def test_the_keys_are_those_of_rest_though_a_turn_says_its_end_before_it_is_over(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as made:
+        made.session.begin()
+        await made.until(lambda: "^c stop" in made.text)
+        made.session.emit(said.TurnEnded("budget", 1, 2.0))
+        await made.until(lambda: "ready" in made.text)
+        assert "^c stop" in made.text, "what it leaves behind is still written, and can be stopped"
+        made.session.busy = False
+        await made.until(lambda: "^c stop" not in made.text)

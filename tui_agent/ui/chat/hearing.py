@@ -10,6 +10,7 @@ from tui_agent import events as said
 from tui_agent.commands import CommandError
 
 if TYPE_CHECKING:
+    from tui_agent.agent.session import Session
     from tui_agent.events import Event
     from tui_agent.ui.chat.screen import ChatScreen
 
@@ -36,6 +37,7 @@ class Hearing:
     def __init__(self, screen: ChatScreen) -> None:
         self._screen = screen
         self._in_turn = False
+        self._resting = False
 
     async def hear(self, event: Event) -> None:
         """Take one event, in the order they were emitted."""
@@ -52,7 +54,9 @@ class Hearing:
             self._in_turn = isinstance(event, said.TurnStarted)
         match event:
             case said.SessionOpened() | said.ModelChanged():
-                screen.status.tell(model=event.model, demo=event.demo, window=event.window)
+                screen.status.tell(
+                    model=event.model, demo=event.demo, window=event.window, guessed=event.guessed
+                )
             case said.TitleChanged():
                 screen.status.tell(name=event.title)
             case said.Weighed():
@@ -62,6 +66,7 @@ class Hearing:
                     pending=event.pending,
                     mark=event.mark,
                     window=event.window,
+                    guessed=event.guessed,
                 )
             case said.UsageReported():
                 screen.status.tell(total=event.total, exact=event.total, pending=0, mark="exact")
@@ -85,6 +90,7 @@ class Hearing:
                 else:
                     screen.status.rest()
                 screen.show_keys()
+                self._rest()
             case said.QueueChanged():
                 screen.queue_line.show(event.prompts, paused=event.paused)
                 screen.keep_soon()
@@ -154,11 +160,19 @@ class Hearing:
         screen.queue_line.compact(False)
         if not self._in_turn:
             screen.queue_line.write(False)
-            screen.work(self._at_rest(), "at rest")
+            self._rest()
         screen.show_keys()
 
-    async def _at_rest(self) -> None:
-        """Show what can be pressed once nothing runs: what made the summary ends after it has said so."""
-        if self._screen.session is not None:
-            await self._screen.session.until_idle()
-            self._screen.show_keys()
+    def _rest(self) -> None:
+        """Show what can be pressed once nothing runs: a turn and a summary say their end before it is over."""
+        session = self._screen.session
+        if not self._resting and session is not None and session.active:
+            self._resting = True
+            self._screen.work(self._at_rest(session), "at rest")
+
+    async def _at_rest(self, session: Session) -> None:
+        try:
+            await session.until_idle()
+        finally:
+            self._resting = False
+        self._screen.show_keys()
