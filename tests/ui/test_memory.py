@@ -12,6 +12,7 @@ from tests.ui.fake import FakeSession
 from tests.ui.memories import now, proposal, proposed, remembered
 from tests.ui.stage import Stage, stage
 from tui_agent import changes
+from tui_agent.ui.footer import KeyLine
 from tui_agent.ui.memory.sidebar import Sidebar
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -242,6 +243,26 @@ async def test_a_deleted_memory_comes_back(tmp_path: Path) -> None:
         await made.until(lambda: "u brings it back" in made.text, "the way back")
         await made.press("u")
         await made.until(lambda: "tests" in now(made.session), "it is back")
+
+
+@pytest.mark.parametrize("size", [(44, 24), pytest.param((120, 36), marks=pytest.mark.slow)])
+async def test_all_that_can_be_done_about_an_opened_memory_can_be_clicked(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
+    async with stage(tmp_path, size=size, prepare=_fill) as made:
+        sidebar = await _opened(made)
+        await _on(made, sidebar, "tests")
+        at = next(row for row, line in enumerate(made.lines) if "❯" in line)
+        await made.pilot.click(offset=(6, at))
+        await made.until(lambda: "d delete" in made.text, "it is open")
+        line = sidebar.query_one(KeyLine)
+        offered = {(entry.key, entry.words) for entry in line.entries}
+        assert offered == set(sidebar._letters()) and ("s", "scope") in offered
+        at = next(row for row, text in enumerate(made.lines) if "d delete" in text)
+        await made.pilot.click(offset=(made.lines[at].index("d delete") + 2, at))
+        await made.until(lambda: "tests" not in now(made.session), "it is gone")
+        await made.press("escape")
+        await made.until(lambda: not line.display, "nothing is open")
 
 
 async def test_the_inbox_decides_and_accepts_together_only_what_nothing_from_outside_came_before(

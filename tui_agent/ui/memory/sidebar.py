@@ -2,6 +2,7 @@
 
     Sidebar      a Browser, in which Left and Right, or a click, change the state that is shown
       ...
+      KeyLine    under a memory that is opened: all that can be done about it, to be clicked
       Editor     while a memory is written, above what was done last
 
 It posts `Asked` (commands of the session, in order), `SourceWanted`, `ShareWanted`, `CopyWanted` and the browser's
@@ -75,28 +76,39 @@ class Sidebar(Browser):
         self._writable = writable
         self._gone = ""
         """The memory that was just deleted: undo brings it back."""
+        self._letter_line = footer.KeyLine()
         self.editor = Editor()
 
     def compose(self) -> ComposeResult:
         *listed, told = super().compose()
         yield from listed
+        yield self._letter_line
         yield self.editor
         yield told
 
     def on_mount(self) -> None:
-        self.editor.display = False
+        self.editor.display = self._letter_line.display = False
 
     # --- keys
+
+    def on_browser_keys_changed(self) -> None:
+        """The footer has room for some of the letters; where a memory is open, each has a place to be clicked."""
+        self._letter_line.display = self._detail.display and not self.editor.display
+        if self._letter_line.display:
+            self._letter_line.show(self._own_entries(), many=True)
 
     def offered(self) -> list[footer.Entry]:
         """What can be pressed while the sidebar has the focus."""
         if self.editor.display:
             return [_entry("Enter", "save", "save", 0), _entry("Tab", "next part", "next_part", 2)]
-        made = [_entry(key, said, f"own('{key}')", rank) for rank, (key, said) in enumerate(self._letters())]
+        made = self._own_entries()
         if self.current is not None:
             opened = "close" if self._detail.display else "open"
             made.insert(0, _entry("Enter", opened, "choose", 2))
         return [*made, _entry("Left Right", "tab", "turn(1)", 20), _entry("/", "search", "filter", 12)]
+
+    def _own_entries(self) -> list[footer.Entry]:
+        return [_entry(key, said, f"own('{key}')", rank) for rank, (key, said) in enumerate(self._letters())]
 
     def _letters(self) -> Iterator[tuple[str, str]]:
         """The letters that mean something now, the most useful first."""
