@@ -152,7 +152,7 @@ def _workspace(place: str | None) -> Path:
 def _talk(options: argparse.Namespace, workspace: Path) -> int:
     """The screen, or one prompt without it."""
     if options.prompt is None:
-        for name in ("output_format", "allow", "mode", "goal"):
+        for name in ("output_format", "allow", "goal"):
             if getattr(options, name):
                 raise Usage(f"--{name.replace('_', '-')} goes with -p PROMPT")
     plain = options.plain or _is_dumb()
@@ -211,6 +211,7 @@ def _talk_in(options: argparse.Namespace, workspace: Path, **how: bool) -> int:
         profile=options.profile,
         demo=options.demo,
         append_system=options.append_system,
+        mode=options.mode,
     )
 
 
