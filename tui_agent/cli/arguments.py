@@ -88,7 +88,7 @@ def _talk_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--mode",
         choices=("ask", "auto-edit", "plan"),
-        help="with -p: edit files of the workspace without asking, or only look and end with a plan",
+        help="begin in this mode: edit files of the workspace without asking, or only look and plan",
     )
     parser.add_argument(
         "--goal",
