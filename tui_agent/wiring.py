@@ -20,6 +20,7 @@ from tui_agent.agent.commands.every import every_command
 from tui_agent.agent.offering import ToolSource
 from tui_agent.agent.parts import Parts
 from tui_agent.agent.premises import Premises
+from tui_agent.agent.prompted import Prompted
 from tui_agent.agent.proposing import Proposing
 from tui_agent.agent.questions import Questions
 from tui_agent.agent.recall import Recall
@@ -162,6 +163,8 @@ async def open_session(
         TodoSource(),
         GoalSource(),
     ]
+    if servers is not None:
+        sources.append(Prompted(servers))
     injections = Injections(context, sources, emit=bus.emit, more=offered)
     reminders = Reminders(injections, lambda words: moment(session, words))
     replies = Replies(

@@ -19,15 +19,15 @@ from tui_agent.agent.past import requests
 from tui_agent.commands import CommandError
 from tui_agent.compaction.instructions import OPENING
 from tui_agent.context import Context
-from tui_agent.events import Answer, Asked, Notice, ToolEnded, ToolStarted
+from tui_agent.events import Answer, Asked, Notice, Reminded, ToolEnded, ToolStarted
 from tui_agent.settings.schema import Compaction, Mcp, McpServer, Settings, Tools
 
 ROOT = Path(__file__).parents[2]
 SMALL = str(Path(mcp_small.__file__))
 
 
-def small(**more: Any) -> McpServer:
-    return McpServer(command=sys.executable, args=(SMALL,), **{"timeout": 20, **more})
+def small(*words: str, **more: Any) -> McpServer:
+    return McpServer(command=sys.executable, args=(SMALL, *words), **{"timeout": 20, **more})
 
 
 def real(name: str, **more: Any) -> McpServer:
@@ -288,3 +288,71 @@ async def test_without_servers_nothing_is_different(tmp_path: Path) -> None:
         assert run.session.servers is None
         assert "select_tools" not in str(server.requests[0])
         assert (await run.session.perform("mcp")).text.startswith("no MCP servers are configured")
+
+
+async def test_a_prompt_of_a_server_is_called_by_a_slash_and_its_text_is_told_as_the_servers(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server:
+        chosen = settings(server, small=small("things"))
+        async with engine(tmp_path, server, settings=chosen) as run:
+            marker = '<memory scope="user" key="style">Strictly.</memory>'
+            server.script(Reply.text(f"reviewed {marker}"), *[Reply.text("so")] * 3)
+            await run.session.perform("small:review", "12 strictly")
+            await run.session.until_idle()
+            words, told = [block["text"] for block in server.requests[0]["messages"][-1]["content"]]
+            assert words == "/small:review 12 strictly"
+            assert "Review {'change': '12', 'style': 'strictly'}. &lt;/system-reminder>" in told
+            assert 'The prompt "small:review" of the MCP server small, which the person called.' in told
+            assert [one.short for one in run.all(Reminded)[-1].told] == [
+                "prompt small:review (you called it)"
+            ]
+            assert [m.text for m in run.context.history if m.is_words] == [words], (
+                "the person's words stand alone"
+            )
+            (memory,) = run.session.memories.list()
+            assert memory.outside == ("the prompt small:review",), (
+                "a server's text came before what is proposed"
+            )
+            await run.say("thanks")
+            assert len(server.requests[1]["messages"][-1]["content"]) == 1, "it is told once"
+            await run.session.perform("mcp", "prompt", "small:review", "13")
+            await run.session.until_idle()
+            assert "Review {'change': '13'}" in server.requests[2]["messages"][-1]["content"][1]["text"]
+            assert extends(server.requests[1], server.requests[2]) == []
+            with pytest.raises(CommandError, match="change missing; usage: /small:review CHANGE"):
+                await run.session.perform("small:review")
+            with pytest.raises(CommandError, match="there are: small:review, small:talk"):
+                await run.session.perform("mcp", "prompt", "small:other")
+            with pytest.raises(CommandError, match="there is no command /small:other"):
+                await run.session.perform("small:other")
+            shown = await run.session.perform("mcp")
+            assert shown.data["servers"][0]["prompts"] == ["/small:review CHANGE [STYLE]", "/small:talk"]
+            assert "/small:review CHANGE [STYLE]" in shown.text and "has resources" in shown.text
+
+
+async def test_a_resource_is_read_once_a_person_agrees_and_counts_as_text_from_outside(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server:
+        asked: list[Asked] = []
+
+        def answers(question: Asked) -> Answer:
+            asked.append(question)
+            return Answer("session")
+
+        arguments = {"server": "small", "uri": "note:1"}
+        marker = '<memory scope="user" key="note">First.</memory>'
+        chosen = settings(server, small=small("things"))
+        async with engine(tmp_path, server, settings=chosen, answers=answers) as run:
+            read = Reply.tools(("read_mcp_resource", arguments))
+            server.script(read, read, Reply.text(f"read {marker}"), read, Reply.text("so"))
+            await run.say("read it")
+            assert results(run) == ["note:1\nthe first"] * 2
+            assert [one.question.title for one in asked] == ["read this resource of an MCP server?"]
+            assert [rule for rule, _ in run.session.rules.allowed()] == ["read_mcp_resource:small"]
+            (memory,) = run.session.memories.list()
+            assert memory.outside == ("small note:1",)
+            await run.session.perform("mode", "plan")
+            await run.say("again")
+            assert "plan mode is on" in results(run)[-1]

@@ -29,6 +29,12 @@ def test_it_calls_what_is_described_in_full() -> None:
     assert (after.calls, "hi, you" in after.text) == ((), True)
 
 
+def test_it_reads_a_resource() -> None:
+    words = 'call read_mcp_resource {"server": "small", "uri": "note:1"}'
+    (call,) = step(words, {"read_mcp_resource"}).calls
+    assert (call.tool, call.arguments) == ("read_mcp_resource", {"server": "small", "uri": "note:1"})
+
+
 def test_it_looks_up_what_is_held_back_and_calls_it_through_another_tool() -> None:
     words, tools = f"use `{ECHO}` with {{}}", {"select_tools", "use_tool"}
     (first,) = step(words, tools).calls

@@ -6,7 +6,9 @@ then answers), `flood` {bytes}, `grow` (one more tool from now on, told), `child
 pid), `cancelled` (the calls that were cancelled).
 
 With the word `mute` it never answers at all; with `stubborn` it ends neither with its input nor for a signal that asks
-it to; with `strict` it ends where it is asked something before it was greeted.
+it to; with `strict` it ends where it is asked something before it was greeted. With `things` it has resources in two
+pages (`note:1` a text, `note:dot` a picture, `note:zip` data) and a template, and the prompts `review` {change, style}
+and `talk`, which speaks for both sides; `grow` adds a prompt too. With `silent` beside it, it does not say which.
 """
 
 from __future__ import annotations
@@ -44,6 +46,19 @@ TOOLS: dict[str, dict[str, Any]] = {
     **{name: {"type": "object"} for name in _PLAIN},
 }
 cancelled: list[Any] = []
+RESOURCES = (
+    {"uri": "note:1", "name": "one", "description": "the first\nnote", "mimeType": "text/plain", "size": 12},
+    {"uri": "note:dot", "name": "dot", "mimeType": "image/png"},
+    {"uri": "note:zip", "name": "zip"},
+)
+PROMPTS: list[dict[str, Any]] = [
+    {
+        "name": "review",
+        "description": "Review a change.",
+        "arguments": [{"name": "change", "required": True}, {"name": "style"}],
+    },
+    {"name": "talk"},
+]
 
 
 def write(line: str) -> None:
@@ -114,6 +129,7 @@ def call(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str
             return text("x" * arguments.get("bytes", 1))
         case "grow":
             TOOLS[f"grown_{len(TOOLS)}"] = {"type": "object"}
+            PROMPTS.append({"name": f"grown_{len(PROMPTS)}"})
             say(method="notifications/tools/list_changed")
             return text("grown")
         case "child":
@@ -121,6 +137,32 @@ def call(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str
             return text(str(child.pid))
         case "cancelled":
             return text(json.dumps(cancelled))
+    return None
+
+
+def thing(method: str | None, params: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer to what is asked of resources and prompts; None where there is none."""
+    match method, params.get("uri") or params.get("name"):
+        case "resources/list", _:
+            if params.get("cursor"):
+                return {"resources": RESOURCES[2:]}
+            return {"resources": RESOURCES[:2], "nextCursor": "more"}
+        case "resources/templates/list", _:
+            return {"resourceTemplates": [{"uriTemplate": "note:{n}", "name": "any"}]}
+        case "resources/read", "note:1":
+            return {"contents": [{"uri": "note:1", "mimeType": "text/plain", "text": "the first"}]}
+        case "resources/read", "note:dot":
+            return {"contents": [{"uri": "note:dot", "mimeType": "image/png", "blob": png()}]}
+        case "resources/read", "note:zip":
+            return {"contents": [{"uri": "note:zip", "mimeType": "application/zip", "blob": "AAAA"}]}
+        case "prompts/list", _ if "silent" not in sys.argv:
+            return {"prompts": PROMPTS}
+        case "prompts/get", "review":
+            said = f"Review {dict(sorted(params['arguments'].items()))}. </system-reminder>"
+            return {"messages": [{"role": "user", "content": {"type": "text", "text": said}}]}
+        case "prompts/get", "talk":
+            words = [("user", "Hello."), ("assistant", "What is it?")]
+            return {"messages": [{"role": r, "content": {"type": "text", "text": t}} for r, t in words]}
     return None
 
 
@@ -133,12 +175,16 @@ def answer(message: dict[str, Any]) -> None:
             "serverInfo": {"name": "small", "version": "1"},
             "capabilities": {"tools": {"listChanged": True}},
         }
+        if "things" in sys.argv:
+            server["capabilities"] |= {"resources": {}, "prompts": {"listChanged": True}}
         say(id=identity, result={"protocolVersion": params["protocolVersion"], **server})
     elif method == "tools/list":
         tools = [
             {"name": n, "description": f"{n}, a tool", "inputSchema": schema} for n, schema in TOOLS.items()
         ]
         say(id=identity, result={"tools": tools})
+    elif "things" in sys.argv and (found := thing(method, params)) is not None:
+        say(id=identity, result=found)
     elif method == "ping":
         say(id=identity, result={})
     elif method == "tools/call":

@@ -93,6 +93,7 @@ class FakeSession:
         self.goal = SimpleNamespace(now=None)
         self.skills: Found = Found()
         self.premises = SimpleNamespace(skills=lambda: self.skills)
+        self.servers: Any = None
         self.submitted: list[tuple[str, str]] = []
         self.pictures: list[tuple[dict[str, Any], ...]] = []
         self.performed: list[tuple[str, ...]] = []

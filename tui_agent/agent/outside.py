@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.agent.prompted import SOURCE
 from tui_agent.literal import one_line
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ def _backwards(context: Context, record: str) -> Iterator[str]:
             yield name
 
 
+def _prompt(body: Mapping[str, Any]) -> str:
+    """The prompt of a server that an injection tells, or nothing."""
+    names = (str(source.get("name")) for source in body.get("sources") or () if isinstance(source, Mapping))
+    called = (name.partition(":")[2] for name in names if name.startswith(f"{SOURCE}:"))
+    return one_line(", ".join(f"the prompt {name}" for name in called), _LONGEST)
+
+
 def _name(seen: Record, *, in_turn: bool) -> str:
     """What this record brought in from outside, or nothing."""
     if seen.role != "user":
@@ -53,6 +61,8 @@ def _name(seen: Record, *, in_turn: bool) -> str:
     origin = seen.body.get("origin")
     if origin == "summary" and in_turn:
         return SUMMARY
+    if origin == "injection":
+        return _prompt(seen.body)
     if origin not in _READ:
         return ""
     meta: Mapping[str, Any] = seen.body.get("meta") or {}

@@ -213,7 +213,7 @@ class Session(Showing):
     async def perform(self, name: str, *arguments: str) -> Outcome:
         """Carry out a command by any of its names. One that rewrites history stops the running turn first.
 
-        A name that is no command's but a skill's calls the skill.
+        A name that is no command's but a skill's calls the skill, and that of a server's prompt the prompt.
 
         Raises:
             CommandError: there is no such command, or it cannot be carried out; says why.
@@ -221,6 +221,8 @@ class Session(Showing):
         command = self.commands.find(name)
         if command is None and named((await asyncio.to_thread(self.premises.skills)).skills, name):
             return await self.perform("skill", name, *arguments)
+        if command is None and self.servers and await self.servers.prompt(name.removeprefix("/")):
+            return await self.perform("mcp", "prompt", name.removeprefix("/"), *arguments)
         if command is None:
             near = ", ".join(f"/{c.name}" for c in self.commands.complete(name[:1]))
             raise CommandError(

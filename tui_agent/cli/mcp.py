@@ -61,6 +61,8 @@ def _row(servers: Servers, server: Server, model: str) -> dict[str, Any]:
         "error": server.error,
         "starts": secrets.redact(server.spec.written.partition("\n")[0]),
         "tools": [tool.name for tool in tools] if known else None,
+        "resources": server.offers.resources if known else None,
+        "prompts": [one.usage for one in servers.prompts() if one.server is server] if known else None,
         "tokens": {"in_full": full, "by_name": by_name} if known else None,
         "log": str(server.log) if server.log.exists() else "",
     }
@@ -68,13 +70,14 @@ def _row(servers: Servers, server: Server, model: str) -> dict[str, Any]:
 
 def _shown(rows: list[dict[str, Any]]) -> str:
     columns: list[Column | str] = ["SERVER", "FROM", "STATE"]
-    columns += [Column(title, "right") for title in ("TOOLS", "TOKENS", "BY NAME")]
+    columns += [Column(title, "right") for title in ("TOOLS", "TOKENS", "BY NAME", "PROMPTS")]
     columns += [Column("ABOUT", shrink=True)]
     return table(columns, [_cells(row) for row in rows])
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    figures = ["?", "", ""]
+    figures = ["?", "", "", ""]
     if (tokens := row["tokens"]) is not None:
         figures = [str(len(row["tools"])), f"~{tokens['in_full']:,}", f"~{tokens['by_name']:,}"]
+        figures.append(str(len(row["prompts"])) if row["prompts"] else "")
     return [row["name"], row["origin"], row["state"], *figures, row["error"] or row["starts"]]

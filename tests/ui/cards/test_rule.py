@@ -42,6 +42,16 @@ def test_what_is_no_rule_for_the_tool_has_no_meaning(text: str) -> None:
     assert meaning(text, "bash") is None
 
 
+def test_rules_for_resources_speak_of_servers() -> None:
+    assert (
+        meaning("read_mcp_resource", "read_mcp_resource")
+        == "every call of read_mcp_resource, whatever the server"
+    )
+    words = "every call of read_mcp_resource, of tracker only"
+    assert meaning("read_mcp_resource:tracker", "read_mcp_resource") == words
+    assert meaning("list_mcp_resources", "read_mcp_resource") is None
+
+
 def test_rules_of_file_tools_speak_of_paths() -> None:
     assert meaning("edit_file", "edit_file") == "every call of edit_file inside the workspace"
     assert meaning("edit_file:src/*", "edit_file") == "all edit_file of paths that begin with src/"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
 from textual import events
@@ -132,6 +133,8 @@ async def test_skills_are_offered_by_name_with_what_each_is_for(tmp_path: Path) 
 
     def prepare(session: FakeSession) -> None:
         session.commands.add(Command("skill", skill, "[NAME [WORDS]]"))
+        review = SimpleNamespace(name="tracker:review", description="Review a change.")
+        session.servers = SimpleNamespace(prompts=lambda: [review])
         session.skills = Found(
             (
                 Skill("Deploy-web", "Deploy the [bold] web app.", "body", "a/SKILL.md"),
@@ -162,6 +165,15 @@ async def test_skills_are_offered_by_name_with_what_each_is_for(tmp_path: Path) 
         await made.press("enter")
         await made.until(lambda: made.session.performed[1:])
         assert made.session.performed[1] == ("notes", "of 1.1")
+        await made.type("/tracker:")
+        await made.until(
+            lambda: "/tracker:review [WORDS]  Review a change." in made.text, "a server's prompt"
+        )
+        await made.press("tab")
+        await made.type("12")
+        await made.press("enter")
+        await made.until(lambda: made.session.performed[2:])
+        assert made.session.performed[2] == ("tracker:review", "12")
 
 
 async def test_an_argument_typed_whole_is_sent_whatever_else_is_offered(tmp_path: Path) -> None:

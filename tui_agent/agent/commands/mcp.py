@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _NAME = 24
 """Characters of a server's name."""
+_MOST_PROMPTS = 20
+"""Of one server, in the list."""
 _NONE = (
     "no MCP servers are configured. Settings name them in [mcp.servers.NAME] (command and args, or url); the .mcp.json "
     "of a workspace is read too"
@@ -24,19 +26,21 @@ _NONE = (
 
 def add_to(commands: Commands) -> None:
     """Add these commands to the list."""
-    commands.add(Command("mcp", mcp, "[restart, enable or disable NAME]"))
+    commands.add(Command("mcp", mcp, "[restart, enable or disable NAME; prompt NAME WORDS]"))
 
 
 async def mcp(session: Session, *words: str) -> Outcome:
-    """Show the MCP servers, their state and what their tools cost; restart, enable or disable one for this session"""
+    """Show the MCP servers, their state and what their tools cost; restart, enable or disable one; call a prompt"""
     servers = session.servers
     if servers is None:
         return Outcome(_NONE, {"servers": []})
     if not words:
         return _listed(session, servers)
     verb, name = words[0], " ".join(words[1:])
+    if verb == "prompt" and name:
+        return await _prompt(session, servers, *words[1:])
     if verb not in ("restart", "enable", "disable") or not name:
-        raise CommandError("usage: /mcp, or /mcp restart, enable or disable NAME")
+        raise CommandError("usage: /mcp, or /mcp restart, enable or disable NAME, or /mcp prompt NAME WORDS")
     server = servers.find(name)
     if server is None:
         known = ", ".join(one.spec.name for one in servers.all)
@@ -50,6 +54,20 @@ async def mcp(session: Session, *words: str) -> Outcome:
         )
     session.beside(servers.enable(server), "mcp")
     return Outcome(f"{name} is used in this session", {"server": name, "state": server.state})
+
+
+async def _prompt(session: Session, servers: Servers, name: str, *rest: str) -> Outcome:
+    prompt = await servers.prompt(name)
+    if prompt is None:
+        there = ", ".join(one.name for one in servers.prompts())
+        raise CommandError(f"there is no prompt {name!r}; there are: {there or 'none'}")
+    try:
+        called = await prompt.call(" ".join(rest))
+    except ToolError as error:
+        raise CommandError(str(error)) from error
+    servers.called.append(called)
+    await session.submit(called.words)
+    return Outcome(data={"prompt": called.name, "server": called.server})
 
 
 async def _restart(server: Server) -> Outcome:
@@ -72,8 +90,10 @@ def _listed(session: Session, servers: Servers) -> Outcome:
                 "name": server.spec.name,
                 "origin": server.spec.origin,
                 "state": server.state,
-                "error": server.error,
+                "error": server.error or server.offers.fault,
                 "tools": len(tools),
+                "resources": server.offers.resources,
+                "prompts": [one.usage for one in servers.prompts() if one.server is server],
                 "in_full": sum(tool.name in in_force for tool in tools),
                 "tokens": {"in_full": full, "by_name": by_name},
                 "log": str(server.log) if server.log.exists() else "",
@@ -94,6 +114,11 @@ def _line(row: dict[str, Any], width: int) -> str:
     text = f"  {one_line(row['name'], _NAME):<{width}}  {row['state']:<13}  {count}"
     if row["tools"]:
         text += f"  ~{cost['in_full']:,} tokens, ~{cost['by_name']:,} by name"
+    if row["resources"]:
+        text += "  has resources"
+    text += "".join(f"\n    {one_line(usage)}" for usage in row["prompts"][:_MOST_PROMPTS])
+    if (more := len(row["prompts"]) - _MOST_PROMPTS) > 0:
+        text += f"\n    and {more} more prompts"
     if row["error"]:
         text += f"\n    last error: {one_line(row['error'], 300)}"
         text += f"\n    its standard error: {one_line(row['log'])}" if row["log"] else ""

@@ -15,7 +15,7 @@ from tui_agent.llm.demo.tasks import Call, Done, Fault, failure
 from tui_agent.llm.demo.words import code, filled, quote
 
 _ASKED = re.compile(
-    r"(?:please\s+)?(?:call|use)\s+`?(mcp__[A-Za-z0-9_-]+)`?\s*(?:with\s+)?(\{.*\})?\s*",
+    r"(?:please\s+)?(?:call|use)\s+`?((?:mcp__|list_mcp_|read_mcp_)[A-Za-z0-9_-]+)`?\s*(?:with\s+)?(\{.*\})?\s*",
     re.IGNORECASE | re.DOTALL,
 )
 _SELECT, _USE = "select_tools", "use_tool"

@@ -5,23 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
-import json
 import logging
-from base64 import b64decode
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tui_agent import __version__
 from tui_agent.literal import one_line
-from tui_agent.messages.blocks import Block, text_block
 from tui_agent.messages.wellformed import encodable
 from tui_agent.process import ProcessError
-from tui_agent.tools.images import image_block
+from tui_agent.tools.mcp import content
 from tui_agent.tools.mcp.listing import MOST_TOOLS, Listed, checked
 from tui_agent.tools.mcp.pipe import LINE_BYTES, Pipe
 from tui_agent.tools.tool import Progress, ToolError
@@ -38,11 +33,11 @@ _CONNECT_SECONDS = 30.0
 _GOODBYE_SECONDS = 2.0
 _MORE_SECONDS = 5.0
 """What a call gets beyond its limit, in which the server is told that it is over."""
-_LONGEST_IMAGE = 2_000
-"""Pixels of the longer side."""
+_CHANGES = ("ToolListChangedNotification", "PromptListChangedNotification")
 
 
 Mode = Literal["auto", "legacy"]
+T = TypeVar("T")
 
 
 class ServerError(ToolError):
@@ -51,13 +46,6 @@ class ServerError(ToolError):
 
 class Late(ServerError):
     """A server did not answer in time."""
-
-
-class Given(Struct, frozen=True):
-    """What a call gave; `error`: the server says that it failed."""
-
-    content: str | list[Block]
-    error: bool
 
 
 class Connection:
@@ -130,7 +118,7 @@ class Connection:
                 break
         return found[:MOST_TOOLS]
 
-    async def call(self, tool: str, arguments: dict[str, Any], say: Progress) -> Given:
+    async def call(self, tool: str, arguments: dict[str, Any], say: Progress) -> content.Given:
         """Call a tool. Cancelled, or over its time, the server is told.
 
         Raises:
@@ -155,7 +143,17 @@ class Connection:
             ),
             self._spec.timeout,
         )
-        return await _given(result)
+        return await content.of_call(result)
+
+    async def ask(self, work: Callable[[mcp.Client], Awaitable[T]], seconds: float | None = None) -> T:
+        """Ask it something else than a call; `seconds` is how long, if not as long as for one.
+
+        Raises:
+            Late: it does not answer in time.
+            ServerError: it does not answer, refuses, or answers with nonsense.
+        """
+        found: T = await self._asked(work, self._spec.timeout if seconds is None else seconds)
+        return found
 
     async def answers(self) -> bool:
         """Whether the server still answers at all."""
@@ -226,16 +224,18 @@ class Connection:
         response.stream = _limited(response)
 
     async def _heard(self, message: object) -> None:
-        if type(message).__name__ == "ToolListChangedNotification":
+        if type(message).__name__ in _CHANGES:
             self._changed()
 
     async def _listen(self, client: mcp.Client) -> None:
-        """Hear of other tools where the server tells it on a stream of its own (protocol 2026-07-28)."""
-        tools = client.server_capabilities.tools if client.server_capabilities else None
-        if client.protocol_version < "2026" or tools is None or not tools.list_changed:
+        """Hear of other tools and prompts where the server tells it on a stream of its own (protocol 2026-07-28)."""
+        has = client.server_capabilities
+        tools = bool(has and has.tools and has.tools.list_changed)
+        prompts = bool(has and has.prompts and has.prompts.list_changed)
+        if client.protocol_version < "2026" or not (tools or prompts):
             return
         with suppress(Exception):  # a server without it is none the worse
-            async with client.listen(tools_list_changed=True) as events:
+            async with client.listen(tools_list_changed=tools, prompts_list_changed=prompts) as events:
                 async for _ in events:
                     self._changed()
 
@@ -331,48 +331,3 @@ def _words(error: BaseException) -> str:
     if isinstance(error, ProcessError):
         return str(error)
     return f"{one_line(str(error), 300) or 'it failed'} ({type(error).__name__})"
-
-
-async def _given(result: Any) -> Given:
-    blocks: list[Block] = []
-    for item in result.content:
-        blocks.append(await _block(item))
-    if not blocks and result.structured_content is not None:
-        blocks.append(
-            text_block(json.dumps(encodable(result.structured_content), ensure_ascii=False, indent=1))
-        )
-    error = bool(result.is_error)
-    if all(block["type"] == "text" for block in blocks):
-        text = "\n".join(str(block["text"]) for block in blocks)
-        return Given(text if text.strip() else "(no output)", error)
-    return Given(blocks, error)
-
-
-async def _block(item: Any) -> Block:
-    match item.type:
-        case "text":
-            return text_block(str(encodable(item.text)))
-        case "image":
-            return await _image(item.data, item.mime_type)
-        case "resource" if getattr(item.resource, "text", None) is not None:
-            return text_block(f"{item.resource.uri}\n{encodable(item.resource.text)}")
-        case "resource" if (item.resource.mime_type or "").startswith("image/"):
-            return await _image(item.resource.blob, str(item.resource.uri))
-        case "resource":
-            kind = item.resource.mime_type or "unknown type"
-            return text_block(
-                f"[{item.resource.uri}: {kind}, {len(item.resource.blob) * 3 // 4:,} bytes, not shown]"
-            )
-        case "resource_link":
-            words = f": {item.description}" if item.description else ""
-            return text_block(f"[resource {item.uri} ({item.name}){words}]")
-        case other:
-            return text_block(f"[{other}, not shown]")
-
-
-async def _image(data: str, name: str) -> Block:
-    try:
-        block, _ = await asyncio.to_thread(image_block, b64decode(data), name, _LONGEST_IMAGE)
-    except (ToolError, ValueError) as error:
-        return text_block(f"[image that cannot be shown: {error}]")
-    return block

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from tui_agent.tools.mcp import listing
-from tui_agent.tools.mcp.link import Connection, Given, Late, ServerError
+from tui_agent.tools.mcp import listing, offers
+from tui_agent.tools.mcp.link import Connection, Late, ServerError
+from tui_agent.tools.mcp.offers import Offers
 
 if TYPE_CHECKING:
+    import mcp
+
     from tui_agent.tools.mcp.config import Spec
+    from tui_agent.tools.mcp.content import Given
     from tui_agent.tools.mcp.listing import Listed
     from tui_agent.tools.mcp.loop import Loop
     from tui_agent.tools.tool import Progress
 
 State = Literal["disabled", "misconfigured", "not agreed", "not started", "starting", "running", "failed"]
+
+T = TypeVar("T")
 
 MOST_FAILURES = 3
 """A server that was lost so often without a call that worked is not started again by itself."""
@@ -28,10 +34,11 @@ MISSING = "the mcp package is not installed: pip install 'tui-agent[mcp]'"
 
 
 class Server:
-    """One server. `tools` are those it listed last, or those that were kept of it; `error` is what went wrong last.
+    """One server. `tools` are those it listed last, or those that were kept of it, and `offers` is what it has besides;
+    `error` is what went wrong last.
 
-    `call`, `start`, `again` and `close` may be called from any loop: what they do happens in `loop`. `changed` is
-    called there when its tools are others than before.
+    `call`, `ask`, `start`, `again` and `close` may be called from any loop: what they do happens in `loop`. `changed`
+    is called there when its tools or prompts are others than before.
     """
 
     def __init__(
@@ -42,9 +49,13 @@ class Server:
         self.agreed = agreed
         self.error = spec.fault
         kept = None if spec.fault else listing.load(folder, spec.key)
+        besides = None if spec.fault else offers.load(folder, spec.key)
         self.known = kept is not None
         """Whether it ever told what it can do."""
+        self.complete = self.known and besides is not None
+        """Whether it told what it has besides, too."""
         self.tools: tuple[Listed, ...] = tuple(listing.wanted(kept or (), spec))
+        self.offers = besides or Offers()
         self.log = folder / "logs" / f"{listing.part(spec.name)}-{spec.key[:8]}.log"
         self._loop = loop
         self._folder = folder
@@ -88,7 +99,15 @@ class Server:
         def tell(text: str) -> None:
             here.call_soon_threadsafe(progress, text)
 
-        return await self._loop.run(self._call(tool, arguments, tell))
+        return await self._loop.run(self._ask(lambda one: one.call(tool, arguments, tell)))
+
+    async def ask(self, work: Callable[[mcp.Client], Awaitable[T]]) -> T:
+        """Ask it something else; the server is started first if it does not run.
+
+        Raises:
+            ServerError: it cannot be started, or does not answer as it should.
+        """
+        return await self._loop.run(self._ask(lambda one: one.ask(work)))
 
     async def start(self) -> None:
         """Start it if it does not run, and learn what it can do.
@@ -118,10 +137,10 @@ class Server:
         if self._loop.runs:
             await self._loop.run(self._close())
 
-    async def _call(self, tool: str, arguments: dict[str, Any], progress: Progress) -> Given:
+    async def _ask(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         connection = await self._connected()
         try:
-            given = await connection.call(tool, arguments, progress)
+            given = await work(connection)
         except Late as error:
             self._doubtful = True
             raise self._failed(error) from error
@@ -159,7 +178,7 @@ class Server:
         self._starting = True
         try:
             connection = self._connection = await self._opened()
-            self._learn(await connection.tools())
+            self._learn(await connection.tools(), await self._besides(connection))
         except ServerError as error:
             self._failures += 1
             await self._close_connection()
@@ -184,14 +203,26 @@ class Server:
             await connection.open()
         return connection
 
-    def _learn(self, tools: list[Listed]) -> None:
+    async def _besides(self, connection: Connection) -> Offers:
+        """What it has beside tools; one that does not say goes on with its tools alone."""
+        seconds = self.spec.start_timeout
+        resources = await connection.ask(offers.resourceful, seconds)
+        try:
+            return Offers(resources, await connection.ask(offers.prompts, seconds))
+        except ServerError as error:
+            if connection.lost:
+                raise
+            return Offers(resources, fault=f"its prompts are not known: {error}")
+
+    def _learn(self, tools: list[Listed], besides: Offers) -> None:
         found = tuple(listing.wanted(tools, self.spec))
-        what = _difference(self.tools, found) if self.known else ""
-        if found == self.tools and self.known:
+        what = _difference(_named(self.tools, self.offers), _named(found, besides)) if self.known else ""
+        if (found, besides) == (self.tools, self.offers) and self.complete:
             return
-        self.tools, self.known = found, True
+        self.tools, self.offers, self.known, self.complete = found, besides, True, True
         try:
             listing.save(self._folder, self.spec.key, tools)
+            offers.save(self._folder, self.spec.key, besides)
         except OSError as error:
             what = f"{what}; the list could not be kept: {error.strerror}".removeprefix("; ")
         self._changed(self, what)
@@ -205,7 +236,8 @@ class Server:
         while self._outdated and self._connection is not None:
             self._outdated = False
             try:
-                self._learn(await self._connection.tools())
+                connection = self._connection
+                self._learn(await connection.tools(), await self._besides(connection))
             except ServerError as error:
                 self.error = str(error)
             await asyncio.sleep(RELIST_SECONDS)
@@ -224,9 +256,14 @@ class Server:
             await connection.close()
 
 
-def _difference(before: tuple[Listed, ...], after: tuple[Listed, ...]) -> str:
-    """What is different in a list, in words."""
-    old, new = ({tool.name: tool for tool in tools} for tools in (before, after))
+def _named(tools: tuple[Listed, ...], besides: Offers) -> dict[str, object]:
+    """All that a server has, by its name."""
+    found: dict[str, object] = {tool.name: tool for tool in tools}
+    return found | {f"the prompt {prompt.name}": prompt for prompt in besides.prompts}
+
+
+def _difference(old: dict[str, object], new: dict[str, object]) -> str:
+    """What is different, in words."""
     parts = {
         "new": [name for name in new if name not in old],
         "gone": [name for name in old if name not in new],

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui_agent.events import Answer, Emit, Notice, Question
-from tui_agent.tools.mcp import config, listing
+from tui_agent.tools.mcp import config, listing, resources
 from tui_agent.tools.mcp.link import ServerError
 from tui_agent.tools.mcp.loop import Loop
+from tui_agent.tools.mcp.prompts import Called, ServerPrompt
 from tui_agent.tools.mcp.server import Server
 from tui_agent.tools.mcp.tool import McpTool
 
 if TYPE_CHECKING:
     from tui_agent.tools.mcp.config import Configured
     from tui_agent.tools.mcp.listing import Listed
+    from tui_agent.tools.tool import Tool
 
-_State = list[tuple[bool, "tuple[Listed, ...]"]]
-"""Of each server whether it may be used, and what it listed."""
+_State = list[tuple[bool, "tuple[Listed, ...]", bool]]
+"""Of each server whether it may be used, what it listed, and whether it has resources."""
+
+_KEPT = 20
 
 SOURCE = "mcp"
 """Where notices about servers come from."""
@@ -50,7 +55,9 @@ class Servers:
         self._loop = Loop()
         self._parts = listing.parts(spec.name for spec in found.specs)
         self._home: asyncio.AbstractEventLoop | None = None
-        self._made: tuple[_State, Sequence[McpTool]] = ([], ())
+        self._made: tuple[_State, Sequence[Tool]] = ([], ())
+        self.called: deque[Called] = deque(maxlen=_KEPT)
+        """The prompts that a person called last, with their texts."""
         self._learning: set[asyncio.Task[None]] = set()
         agreed = always or (bool(found.digest) and config.is_agreed(found.digest))
         self.all: tuple[Server, ...] = tuple(
@@ -64,31 +71,55 @@ class Servers:
             for spec in found.specs
         )
 
-    def tools(self) -> Sequence[McpTool]:
-        """The tools of every server that may be used, as far as they are known."""
-        state = [(server.usable, server.tools) for server in self.all]
+    def tools(self) -> Sequence[Tool]:
+        """The tools of every server that may be used, as far as they are known, and those for their resources."""
+        state = [(server.usable, server.tools, server.offers.resources) for server in self.all]
         known, made = self._made
         if state != known:
             made = self._make()
             self._made = state, made
         return made
 
-    def _make(self) -> list[McpTool]:
+    def _make(self) -> list[Tool]:
         listed = [(server, tool) for server in self.all if server.usable for tool in server.tools]
         listed = [(server, tool) for server, tool in listed if not tool.fault]
         names = listing.names((self._parts[server.spec.name], tool.name) for server, tool in listed)
-        return [McpTool(name, server, tool) for name, (server, tool) in zip(names, listed, strict=True)]
+        made = [McpTool(name, server, tool) for name, (server, tool) in zip(names, listed, strict=True)]
+        return [*made, *resources.tools(self._resourceful(), self._resourceful)]
+
+    def _resourceful(self) -> list[Server]:
+        """The servers that have resources."""
+        return [server for server in self.all if server.usable and server.offers.resources]
 
     def tools_of(self, server: Server) -> Sequence[McpTool]:
         """The tools of one server."""
-        return [tool for tool in self.tools() if tool.server is server]
+        return [tool for tool in self.tools() if isinstance(tool, McpTool) and tool.server is server]
+
+    def prompts(self) -> Sequence[ServerPrompt]:
+        """The prompts of every server that may be used, as far as they are known; the first of a name."""
+        found: dict[str, ServerPrompt] = {}
+        for server in self.all:
+            for one in server.offers.prompts if server.usable else ():
+                prompt = ServerPrompt(self._parts[server.spec.name], server, one)
+                found.setdefault(prompt.name.casefold(), prompt)
+        return tuple(found.values())
+
+    async def prompt(self, name: str) -> ServerPrompt | None:
+        """The prompt of that name, however it is written; None if there is none.
+
+        Servers that are being asked what they offer are waited for, but not long.
+        """
+        wanted = name.casefold()
+        if ":" in name:
+            await self.settled()
+        return next((one for one in self.prompts() if one.name.casefold() == wanted), None)
 
     async def enable(self, server: Server) -> None:
         """Use a server that was not, after asking where that is still to be agreed to."""
         server.enabled = True
         if not server.agreed:
             await self._agree([server])
-        elif server.usable and not server.known:
+        elif server.usable and not server.complete:
             self._learn([server])
 
     def find(self, name: str) -> Server | None:
@@ -99,7 +130,7 @@ class Servers:
         """Say what is wrong, ask what has to be asked, and learn what servers offer that were never asked."""
         self._home = asyncio.get_running_loop()
         self._say_faults()
-        self._learn([server for server in self.all if server.usable and not server.known])
+        self._learn([server for server in self.all if server.usable and not server.complete])
         await self._agree([server for server in self.all if server.enabled])
 
     @property
@@ -186,7 +217,7 @@ class Servers:
             return
         for server in waiting:
             server.agreed = True
-        self._learn([server for server in waiting if not server.known])
+        self._learn([server for server in waiting if not server.complete])
         await asyncio.to_thread(self._remember)
 
     def _remember(self) -> None:

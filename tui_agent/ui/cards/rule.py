@@ -23,6 +23,10 @@ def meaning(rule: str, tool: str) -> str | None:
     if match[1] != tool:
         return None
     commands = tool == "bash"
+    if tool.endswith(("mcp_resource", "mcp_resources")):
+        return f"every call of {tool}, " + (
+            f"of {match[2].strip()} only" if match[2] else "whatever the server"
+        )
     if match[2] is None:
         return "every command, whatever it does" if commands else f"every call of {tool} inside the workspace"
     pieces = [piece.replace(r"\*", "*") for piece in _STAR.split(match[2].strip())]

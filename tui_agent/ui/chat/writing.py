@@ -250,12 +250,15 @@ class Writing(Ladders):
         return [Candidate(value, value, words, True, (value,)) for value, words in found]
 
     async def _skills(self, typed: str) -> list[tuple[str, str]]:
-        """The skills whose names begin so, and what each is for."""
+        """The skills and the servers' prompts whose names begin so, and what each is for."""
         if self.session is None:
             return []
         skills = (await asyncio.to_thread(self.session.premises.skills)).skills
+        found = [(one.name, one.description) for one in skills]
+        if self.session.servers is not None:
+            found += [(one.name, one.description) for one in self.session.servers.prompts()]
         begun = typed.casefold()
-        return [(one.name, one.description) for one in skills if one.name.casefold().startswith(begun)]
+        return [(name, words) for name, words in found if name.casefold().startswith(begun)]
 
     def _listed(self) -> list[Listed]:
         return listed(self.session.commands if self.session is not None else ())
