@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.compaction.running import Windowed, compacting, is_compaction
 from tests.context.compare import check
 from tests.support.engine import Run, engine, scripted_settings
 from tests.support.script import Hold, Reply, Step
@@ -26,7 +27,8 @@ from tui_agent.commands import CommandError
 from tui_agent.compaction.instructions import OPENING
 from tui_agent.context import Context
 from tui_agent.context.errors import LogWriteError
-from tui_agent.events import Answer, Asked, Notice, TurnEnded, TurnStarted, UsageReported
+from tui_agent.events import Answer, Asked, Notice, RequestFailed, TurnEnded, TurnStarted, UsageReported
+from tui_agent.planning import goal
 from tui_agent.planning.goal import State
 
 SUMMARY = """\
@@ -51,6 +53,11 @@ None.
 ## Files and their state
 None.
 """
+
+
+ABOUT_PARTS = SUMMARY.replace(
+    "Some parts were written", "The parser reads a line of each part; 解析器 60 lines"
+)
 
 
 def goal_of(run: Run) -> State:
@@ -434,7 +441,8 @@ async def test_what_the_model_calls_blocked_waits_for_a_person(tmp_path: Path) -
         assert any("the password is missing" in notice.text for notice in run.all(Notice))
         await run.say("it is swordfish")
         told = str(server.requests[-1]["messages"][-1])
-        assert "It is blocked" in told and "log in" in told
+        assert "It is blocked" in told and "the password is missing" in told
+        assert str(server.requests[-1]["messages"]).count("log in") == 1, "its words are known"
 
 
 async def test_a_compaction_that_runs_is_waited_for(tmp_path: Path) -> None:
@@ -573,9 +581,53 @@ async def test_its_turns_do_not_tell_it_again_until_it_changes_or_is_lost(tmp_pa
         assert set(await told("resume")) == {1}, "it was lost, and is told again, once"
         await run.session.perform("goal", "milestone", "one more")
         await run.session.perform("goal", "budget", "turns=8")
-        assert set(await told("resume")) == {2}, "it is another one now"
+        assert set(await told("resume")) == {1}, "its words are the same"
+        assert "1. [ ] one more" in str(server.requests[-1]["messages"]), "how far it is now is told"
         assert goal_of(run).spent.turns == 8
         await check(run.context)
+
+
+async def test_its_words_are_told_once_while_its_milestones_change(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server, allow=["bash"]) as run:
+
+        async def newest(*commands: str) -> str:
+            """What the model is told last after these commands and a person's words."""
+            for command in commands:
+                await run.session.perform("goal", *command.split())
+            server.always(Reply.text("noted"))
+            await run.say("and?")
+            messages = server.requests[-1]["messages"]
+            assert str(messages).count("write the parts") == 1
+            return str(messages[-1])
+
+        server.always(steady)
+        await run.session.perform("goal", "turns=1", "write the parts")
+        await run.session.until_idle()
+        assert "It is paused" in await newest()
+        one = await newest("milestone one")
+        assert "1. [ ] one" in one and "as they were" in one
+        assert "1. [x] one" in await newest("milestone done 1")
+        assert "1. [ ] one" in await newest("milestone open 1"), "A after B is news"
+        assert "There are no milestones." in await newest("milestone drop 1")
+        assert "goal" not in await newest("budget turns=9"), "what it may take is no news"
+        records = [r for r in run.context.newest_of("injection") if r.body["sources"][0]["name"] == "goal"]
+        await run.session.perform("drop", records[0].id)
+        await newest()  # its words were lost, and are told again
+        await check(run.context)
+
+
+async def test_of_a_goal_that_is_reached_its_words_are_not_told_again(tmp_path: Path) -> None:
+    async with ScriptedServer() as server, engine(tmp_path, server) as run:
+        server.script(Reply.tools(("goal", {"status": "complete"})), Reply.text("done"), Reply.text("yes"))
+        await run.session.perform("goal", "write the parts")
+        await run.session.until_idle()
+        await run.say("is it done?")
+        messages = server.requests[-1]["messages"]
+        assert "The goal of this session is complete" in str(messages[-1])
+        assert str(messages).count("write the parts") == 1
+        server.script(Reply.text("yes, it is"))
+        await run.say("sure?")
+        assert "is complete" not in str(server.requests[-1]["messages"][-1]), "it is told once"
 
 
 async def test_the_title_is_the_goal_and_every_record_of_a_turn_has_an_origin(tmp_path: Path) -> None:
@@ -729,3 +781,82 @@ async def test_in_plan_mode_it_waits_with_the_plan_for_a_person(tmp_path: Path) 
         await run.session.until_idle()
         assert goal_of(run).status == "complete"
         await check(run.context)
+
+
+LONG = "请把解析器的每一部分都改写成新的格式，并且在每次修改之后运行测试，确认没有任何一行丢失。" * 100
+
+
+class Parts:
+    """A model that reads a part in each turn of the goal, adds a milestone, and calls it complete in the last."""
+
+    def __init__(self, turns: int) -> None:
+        self._left = turns
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        if "tool_result" in str(body["messages"][-1]):
+            return Reply.text("read. " + "The parser reads a line. " * 20)
+        self._left -= 1
+        if not self._left:
+            return Reply.tools(("goal", {"status": "complete"}))
+        return Reply.tools(("bash", {"command": "seq 60"}), ("goal", {"add": [f"read part {self._left}"]}))
+
+
+async def test_four_thousand_characters_of_chinese_are_worked_on_in_a_window_of_8k(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        server.always(Windowed(8_000, Reply.text(ABOUT_PARTS), Parts(8)))
+        settings = compacting(server, window=8_000)
+        async with engine(tmp_path, server, settings=settings, allow=["bash"]) as run:
+            done = await run.session.perform("goal", LONG[: goal.MAX_CHARACTERS])
+            assert "there is little room beside them" in done.text
+            await run.session.until_idle()
+            state = goal_of(run)
+            assert (state.status, len(state.text)) == ("complete", goal.MAX_CHARACTERS), state.reason
+            assert state.done == 0 and len(state.milestones) == state.spent.turns - 1
+            assert run.all(CompactionCompleted) and not run.all(RequestFailed)
+            for body in server.requests:
+                assert is_compaction(body) or str(body["messages"]).count(state.text) == 1
+            await check(run.context)
+
+
+async def test_a_goal_for_which_the_window_is_too_small_is_refused_when_it_is_set(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("- mind the parser and its tests\n" * 160)
+    async with ScriptedServer() as server:
+        server.always(Reply.text("noted"))
+        async with engine(tmp_path, server, settings=compacting(server, window=8_000)) as run:
+            with pytest.raises(CommandError, match="the goal does not fit") as refused:
+                await run.session.perform("goal", LONG[: goal.MAX_CHARACTERS])
+            assert run.session.goal.now is None and not server.requests
+            for way in ("/model", "into a file", "8,000"):
+                assert way in str(refused.value)
+            (fits,) = re.findall(r"in about ([\d,]+) characters", str(refused.value))
+            length = int(fits.replace(",", ""))
+            await run.session.perform("goal", "turns=1", LONG[:length])
+            await run.session.until_idle()
+            with pytest.raises(CommandError, match="the goal does not fit"):
+                await run.session.perform("goal", "edit", LONG[: goal.MAX_CHARACTERS])
+            assert goal_of(run).text == LONG[:length]
+
+
+async def test_a_goal_that_a_smaller_window_has_no_room_for_goes_on_in_fewer_words(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("- mind the parser and its tests\n" * 110)
+    async with ScriptedServer() as server:
+        parts = Parts(6)
+        server.always(Windowed(40_000, Reply.text(ABOUT_PARTS), parts))
+        settings = compacting(server, window=40_000)
+        async with engine(tmp_path, server, settings=settings, allow=["bash"]) as run:
+            await run.session.perform("goal", "turns=2", LONG[: goal.MAX_CHARACTERS])
+            await run.session.until_idle()
+            run.session.take_settings(compacting(server, window=8_000))
+            server.always(Windowed(8_000, Reply.text(ABOUT_PARTS), parts))
+            await run.session.perform("model", "scripted")
+            await run.session.perform("goal", "budget", "turns=9")
+            await run.session.perform("goal", "resume")
+            await run.session.until_idle()
+            told = run.all(RequestFailed)[-1]
+            assert goal_of(run).status == "paused"
+            assert any("/goal edit TEXT" in way for way in told.ways), told.ways
+            await run.session.perform("goal", "edit", "read the parts")
+            await run.session.perform("goal", "resume")
+            await run.session.until_idle()
+            assert goal_of(run).status == "complete", goal_of(run).reason
+            await check(run.context)

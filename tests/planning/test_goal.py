@@ -19,7 +19,7 @@ from tui_agent.planning.goaltool import GoalTool
 from tui_agent.prompt.injections import Moment, Told
 from tui_agent.tools.tool import Tool, ToolError
 
-_FENCE = re.compile(r"^<(goal-[0-9a-f]{8})>\n(.*?)\n</\1>$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^<(goal-(?:news-)?[0-9a-f]{8})>\n(.*?)\n</\1>$", re.DOTALL | re.MULTILINE)
 
 
 def fenced(text: str) -> tuple[str, str]:
@@ -52,6 +52,8 @@ def test_no_words_close_their_fence_or_the_reminder(text: str) -> None:
     for told, like in (
         (briefing.standing(state), briefing.standing(State("x", status="paused"))),
         (briefing.opening(State(sealed)), briefing.opening(honest)),
+        (briefing.standing(state, "words"), briefing.standing(State("x", status="paused"), "words")),
+        (briefing.opening(state, "words"), briefing.opening(honest, "words")),
     ):
         inside, outside = fenced(told)
         assert outside == fenced(like)[1], "outside of the fence nothing depends on the text"

@@ -139,11 +139,11 @@ class Driver:
         """
         state = replace(state, spent=replace(state.spent, turns=state.spent.turns + 1))
         known = await asyncio.to_thread(briefing.known, self._context, state)
-        text = briefing.opening(state, known=known)
+        text = briefing.opening(state, known)
         await self._context.append_message(
             {"role": "user", "content": [text_block(text)]},
             origin="injection",
-            sources=[briefing.origin(state, text, known=known)],
+            sources=[briefing.origin(state, text, known)],
             meta={"turn": state.spent.turns},
         )
         kept = self._goal.now

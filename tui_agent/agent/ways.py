@@ -14,8 +14,11 @@ from tui_agent.compaction.making import LEAST_SUMMARY, Skipped, Wanted, look, su
 from tui_agent.compaction.policy import Policy
 from tui_agent.literal import one_line
 from tui_agent.messages.tokens import Estimator
+from tui_agent.planning.briefing import SOURCE
+from tui_agent.planning.goal import read
 from tui_agent.prompt.assembler import MIN_OUTPUT_TOKENS, larger_window
 from tui_agent.prompt.books import about
+from tui_agent.prompt.injections import newest_of_all
 from tui_agent.prompt.manifest import server_of
 from tui_agent.settings.schema import Compaction as Keys
 
@@ -41,6 +44,7 @@ def ways_out(context: Context, total: int, most: int, *, counted: int | None = N
     found = [
         *_compact(context, total, most),
         *_elide(context, excess),
+        *_goal(context, excess),
         *_own_words(context, excess),
         *_back(context, excess, most),
         *_tools(context, excess),
@@ -51,7 +55,9 @@ def ways_out(context: Context, total: int, most: int, *, counted: int | None = N
 
 
 def _compact(context: Context, total: int, most: int) -> Iterator[str]:
-    """A summary, if even a long one beside what stays word for word makes enough room; by the settings' defaults."""
+    """A summary, if even a long one beside what stays word for word makes enough room, or cutting long results where
+    there is nothing to summarise; by the settings' defaults.
+    """
     policy, window = Policy(Keys()), most + MIN_OUTPUT_TOKENS
     try:
         found = look(context, Wanted("manual"), policy, window=window, thinking=None)
@@ -59,17 +65,21 @@ def _compact(context: Context, total: int, most: int) -> Iterator[str]:
         return
     if found.retained.replaced and found.retained.tokens.count < LEAST_SUMMARY:
         return  # a summary that is no smaller than what it is of is not used
-    ledger = _estimator(context).count(summary_body("", found.ledger)["content"])
     # What no record accounts for is laid to the prompt and the tools, which a summary leaves as they are.
     floor = found.terms.floor + max(0, context.unattributed)
+    if not found.retained.replaced:
+        if floor + found.retained.stays <= most:
+            yield "cut long results to their heads and tails (/compact)"
+        return
+    ledger = _estimator(context).count(summary_body("", found.ledger)["content"])
     if floor + found.retained.stays + policy.summary_most(window) + ledger <= most:
         yield "compact (/compact)"
 
 
 def _elide(context: Context, excess: int) -> Iterator[str]:
-    """The largest items, as few as make enough room; not the newest words."""
-    newest = _newest_words(context)
-    weighed = ((context.tokens(m.id).count, m.id) for m in context.history if m.id != newest)
+    """The largest items, as few as make enough room; not the newest words, nor a goal, which would be told again."""
+    lasting = {_newest_words(context), _goal_told(context)}
+    weighed = ((context.tokens(m.id).count, m.id) for m in context.history if m.id not in lasting)
     heaviest = nlargest(_LOOKED_AT, weighed)
     freed, found = 0, []
     for saved, name in nlargest(_LARGEST, ((picked.saves(context, name), name) for _, name in heaviest)):
@@ -85,6 +95,22 @@ def _elide(context: Context, excess: int) -> Iterator[str]:
         yield f"elide the largest item, {found[0]}"
     else:
         yield from (f"elide, together with the others named here, {one}" for one in found)
+
+
+def _goal(context: Context, excess: int) -> Iterator[str]:
+    """A goal in fewer words, if its words alone are too much."""
+    told = _goal_told(context)
+    if told and (weight := context.tokens(told).count) >= excess:
+        yield f"say the goal, about {weight:,} tokens, in fewer words (/goal edit TEXT), or drop it (/goal clear)"
+
+
+def _goal_told(context: Context) -> str:
+    """The record that tells the words of the goal that is worked on; "" if there is none."""
+    state = read(context.state)
+    if state is None or state.status == "complete":
+        return ""
+    told = newest_of_all(context).get(SOURCE)
+    return "" if told is None else context.records[told.place].id
 
 
 def _own_words(context: Context, excess: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from tui_agent.compaction.placeholders import acknowledges, is_nothing, shortened, squeezed
-from tui_agent.compaction.priority import CRITICAL, TRIVIAL, sources_of
+from tui_agent.compaction.priority import CRITICAL, TRIVIAL, renewed_by, sources_of
 from tui_agent.literal import one_line
 from tui_agent.messages.blocks import result_text, tool_called
 from tui_agent.messages.wellformed import SIGNED
@@ -191,7 +191,7 @@ class Candidates:
                 if sources and sources <= newer and self.runs[number].answers and seen.free:
                     words = f"an older reminder ({', '.join(sorted(sources))})"
                     yield self._whole("superseded", self._priorities.superseded, number, seen, words)
-                newer |= sources
+                newer |= renewed_by(seen.body)
 
     def _expired(self) -> Iterator[Candidate]:
         """Messages of no priority or past their time that are neither a person's words nor calls and results."""

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.events import Emit
 
-_CUT = "a long result, cut to its head and tail"
-_NOT_WORTH_IT = "there was next to nothing to summarise; long results were cut to their heads and tails"
-_INSTEAD = (
-    "the summary failed, so only long results were cut to their heads and tails: now the next request fits"
-)
+_CUT, _OLD = "a long result, cut to its head and tail", "an older reminder"
 
 Items = Sequence[Mapping[str, Any]]
 """Those of an elision."""
@@ -46,9 +42,10 @@ class Cutting:
         async with self._gate:
             await self._cut(found.retained.cut)
         await self._around.settled()
+        done = f"there was next to nothing to summarise; {_done(found.retained.cut)}"
         if found.burden and self._context.weigh().total >= found.terms.limit:
-            raise Skipped("kept", f"{_NOT_WORTH_IT}. Still, {found.burden}")
-        raise Skipped("short", _NOT_WORTH_IT)
+            raise Skipped("kept", f"{done}. Still, {found.burden}")
+        raise Skipped("short", done)
 
     async def instead(self, found: Look, error: Exception) -> None:
         """There is no summary, as `error` says: cut, if that alone lets the next request be sent.
@@ -62,13 +59,21 @@ class Cutting:
                 return
             await self._cut(items)
         await self._around.settled()
-        raise Skipped("cut", f"{_INSTEAD} ({error})") from error
+        done = f"there is no summary, but {_done(items)}: now the next request fits"
+        raise Skipped("cut", f"{done} ({error})") from error
 
     async def _cut(self, items: Items) -> None:
         before = self._context.weigh().total
         record = await self._context.elide(items, by="auto", reason="budget")
         after = self._context.weigh().total
-        self._emit(MicroCompacted(record.id, (_CUT,) * len(items), before, after))
+        words = tuple(_OLD if item["block"] is None else _CUT for item in items)
+        self._emit(MicroCompacted(record.id, words, before, after))
+
+
+def _done(items: Items) -> str:
+    """What was done, in words: of results it matters more than of reminders."""
+    results = sum(item["block"] is not None for item in items)
+    return "long results were cut to their heads and tails" if results else "older reminders were shortened"
 
 
 def enough(context: Context, found: Look) -> Items:

@@ -22,9 +22,11 @@ CRITICAL = 100
 TRIVIAL = 0
 """What has this priority expires."""
 
-GUIDING = {"goal": "goal", "goal-turn": "goal", "plan": "plan", "mode": "mode"}
+GUIDING = {"goal": "goal", "goal:news": "goal", "goal-turn": "goal", "plan": "plan", "mode": "mode"}
 """Sources of injections that tell the model what it is after, and whether it may begin; each with the key of the state
 that it tells of."""
+_WHOLE = {"goal": frozenset(("goal:news", "goal-turn"))}
+"""A source that tells all of something, and those that tell what is new of it: what these told before is old then."""
 _CONFIRMATION_CHARACTERS = 500
 """A longer result of a write says more than that it succeeded."""
 
@@ -95,3 +97,9 @@ def sources_of(body: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(
         source["name"] for source in named if isinstance(source, dict) and isinstance(source.get("name"), str)
     )
+
+
+def renewed_by(body: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the sources of which an injection makes old what they told before it."""
+    named = sources_of(body)
+    return named.union(*(_WHOLE[name] for name in named & _WHOLE.keys()))

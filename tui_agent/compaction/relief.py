@@ -139,7 +139,9 @@ class Relief:
         total = self._context.weigh().total
         window = min(window or self._around.window(), self._around.window())
         # Estimates may be too low: in their measure the window is as much smaller.
-        fits = total * window // tokens if tokens else min(total, window)
+        fits = total * window // tokens if tokens else window
+        if not tokens and total + MIN_OUTPUT_TOKENS <= window:
+            fits = total  # it was refused without figures, though it should fit
         room = _within(self._room(), min(window, fits))
         if not self._around.policy().settings.auto:
             if await self._budget.fit(total, room, _OFF):

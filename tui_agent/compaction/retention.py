@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from tui_agent.compaction.fitting import cut_words, fitted
 from tui_agent.compaction.handover import summary_of
-from tui_agent.compaction.priority import GUIDING, sources_of
+from tui_agent.compaction.priority import GUIDING, renewed_by, sources_of
 from tui_agent.context.encoding import encode
 from tui_agent.literal import one_line
-from tui_agent.messages.blocks import result_text
 from tui_agent.messages.exchange import exchanges, safe_cuts
-from tui_agent.messages.shorten import shorten
 from tui_agent.messages.tokens import Estimator, Tokens
 
 if TYPE_CHECKING:
     from tui_agent.context import Context
     from tui_agent.context.reading import Shown
-    from tui_agent.messages.blocks import Block, Message
+    from tui_agent.messages.blocks import Message
 
 NEWEST = 2
 """So many of the newest messages of a person and the model stay, with what follows them."""
@@ -37,8 +36,6 @@ Reason = Literal["newest", "request", "pinned", "fixed", "guide", "exchange", "b
 _NO_SUBSTANCE = frozenset({"summary", "injection", "checkpoint", "repair"})
 """Origins of messages that alone are not worth a summary: they are summed up already, or told again."""
 _PAIRED = ("tool_use", "tool_result")
-_LEAST_CHARACTERS, _UTMOST_CHARACTERS = 2_000, 200
-"""A result that has to be cut keeps at least so much of its head and tail; the latter where nothing fits otherwise."""
 _SHOWN_CHARACTERS = 60
 
 
@@ -46,7 +43,7 @@ class Retained(Struct, frozen=True):
     """What goes and what stays of a history, each in order. Without `replaced` there is nothing to compact.
 
     `reasons` says why each message of `kept` stays, by id. `tokens` is the weight of what is replaced, `stays` that of
-    what stays, as it will be. `cut` are items of an elision that make results fit which are too large to stay whole.
+    what stays, as it will be. `cut` are items of an elision that shorten what is too large to stay whole.
     `upto` is how many bytes of the log were looked at; None: all.
     """
 
@@ -73,9 +70,7 @@ class Retained(Struct, frozen=True):
             _several(count("pinned"), "pinned", "pinned"),
             _several(count("fixed"), "marked to stay", "marked to stay"),
             _several(count("guide"), "reminder of goal or plan", "reminders of goal and plan"),
-            _several(
-                len(self.cut), "long result cut to its head and tail", "long results cut to head and tail"
-            ),
+            *cut_words(self.cut),
         ]
         return tuple(filter(None, found))
 
@@ -115,7 +110,7 @@ def retain(
         chosen, replaced = {at: chosen.get(at, "newest") for at in range(len(messages))}, ()
     kept = tuple(messages[at] for at in sorted(chosen))
     reasons = {messages[at].id: chosen[at] for at in sorted(chosen)}
-    cut, stays = _cut(context, kept, reasons, room, utmost)
+    cut, stays = fitted(context, kept, reasons, room, utmost)
     return Retained(
         replaced=replaced,
         kept=kept,
@@ -167,15 +162,21 @@ def _choose(
 def _guides(context: Context, messages: Sequence[Message]) -> Iterator[int]:
     """The places of what was told last of the goal, the plan and the mode, where there is one."""
     state = context.state
-    wanted = {source for source, key in GUIDING.items() if state.get(key)}
+    wanted = {source for source, key in GUIDING.items() if _is_in_force(state.get(key))}
     for at in range(len(messages) - 1, -1, -1):
         if not wanted:
             return
-        if messages[at].origin == "injection" and (
-            told := wanted & sources_of(context.record(messages[at].id).body)
-        ):
-            wanted -= told
+        if messages[at].origin != "injection":
+            continue
+        body = context.record(messages[at].id).body
+        if wanted & sources_of(body):
+            wanted -= renewed_by(body)
             yield at
+
+
+def _is_in_force(value: Any) -> bool:
+    """True for the state of a goal or a plan that is there and not reached."""
+    return bool(value) and not (isinstance(value, Mapping) and value.get("status") == "complete")
 
 
 def _heavy(context: Context, messages: Sequence[Message], heavy: int | None) -> set[int]:
@@ -224,66 +225,6 @@ def _complete(messages: Sequence[Message], reasons: dict[int, Reason]) -> None:
 
 def _is_paired(message: Message) -> bool:
     return any(block.get("type") in _PAIRED for block in message.content)
-
-
-# --- what is too large to stay whole ---------------------------------------------------------------------------------
-
-
-def _cut(
-    context: Context,
-    kept: Sequence[Message],
-    reasons: Mapping[str, Reason],
-    room: int | None,
-    utmost: int | None,
-) -> tuple[tuple[Mapping[str, Any], ...], int]:
-    """Items that shorten results, the largest first, until what stays fits; and what stays weighs then."""
-    stays = sum(context.tokens(message.id).count for message in kept)
-    count = Estimator(context.model, factor=context.factor).count
-    items: dict[tuple[str, int], Mapping[str, Any]] = {}
-    for most, least in ((room, _LEAST_CHARACTERS), (utmost, _UTMOST_CHARACTERS)):
-        if most is None or stays <= most:
-            continue
-        stays = sum(context.tokens(message.id).count for message in kept)
-        items.clear()
-        for weight, message, place in _results(kept, reasons, count):
-            over = stays - most
-            if over <= 0:
-                break
-            block = message.content[place]
-            text = result_text(block)
-            limit = max(least, len(text) * max(weight - over, 0) // max(weight, 1))
-            short = shorten(text, limit)
-            saved = weight - count({**block, "content": short})
-            if saved > 0:
-                stays -= saved
-                at = _place(context, message, block)
-                items[message.id, at] = {"record": message.id, "block": at, "as": short}
-    return tuple(items.values()), stays
-
-
-def _results(
-    kept: Sequence[Message], reasons: Mapping[str, Reason], count: Any
-) -> list[tuple[int, Message, int]]:
-    """The results that may be cut: weight, message and place in it; the heaviest first."""
-    found = [
-        (count(block), message, place)
-        for message in kept
-        if reasons[message.id] not in ("pinned", "fixed")
-        for place, block in enumerate(message.content)
-        if block.get("type") == "tool_result"
-    ]
-    return sorted(found, key=lambda item: -item[0])
-
-
-def _place(context: Context, message: Message, block: Block) -> int:
-    """The place of a result among the blocks of its record, of which elisions may have left some out."""
-    stored = context.record(message.id).body.get("content")
-    blocks = stored if isinstance(stored, list) else []
-    return next(
-        at
-        for at, other in enumerate(blocks)
-        if other.get("type") == "tool_result" and other.get("tool_use_id") == block.get("tool_use_id")
-    )
 
 
 # --- the contract ----------------------------------------------------------------------------------------------------

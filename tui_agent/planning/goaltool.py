@@ -49,14 +49,14 @@ class GoalTool:
         return Need("none", _title(_checked(arguments)))
 
     async def call(self, arguments: Mapping[str, Any], progress: Progress) -> Output:
-        """Report, and give the goal back as it stands then."""
+        """Report, and give back how the goal stands then; whoever only looks is given its words too."""
         wanted = _checked(arguments)
         state = self._goal.now
         if state is None:
             raise ToolError(_NONE)
         if wanted:
             state = await self._report(state, wanted)
-        return Output("\n".join(state.lines()), state.status)
+        return Output("\n".join(state.lines()[1:] if wanted else state.lines()), state.status)
 
     async def _report(self, state: State, wanted: Mapping[str, Any]) -> State:
         changes: dict[str, Any] = {}

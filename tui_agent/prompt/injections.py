@@ -249,7 +249,7 @@ def _apart(due: Sequence[_Offer], sent: Mapping[str, Sent]) -> Iterator[tuple[_O
         place = sent[offer.name].place if offer.name in sent else -1
         known = {name: one for name, one in likeness.items() if sent[name].place > place} | taken
         others = (name for name, one in known.items() if like.is_like(one))
-        twin = "" if offer.own else next(others, "")
+        twin = "" if offer.own or offer.told.own else next(others, "")
         if not twin:
             taken[offer.name] = like
         yield offer, twin

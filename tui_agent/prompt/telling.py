@@ -18,6 +18,7 @@ class Told(Struct, frozen=True):
 
     `fields` go into the record beside the name. `version` tells apart what is told in the same words. `about` is what
     it tells of, where a source tells of several things, each by itself. `short` says it in a few words for a person.
+    `own`: however much it is like what was told under another name, it is told.
     """
 
     text: str
@@ -26,6 +27,7 @@ class Told(Struct, frozen=True):
     version: str = ""
     about: str = ""
     short: str = ""
+    own: bool = False
 
 
 class Moment(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.agent.allowing import allowed
 from tui_agent.commands import Command, CommandError, Commands, Outcome
 from tui_agent.planning.goal import (
     Budget,
@@ -62,9 +63,11 @@ async def _set(session: Session, text: str) -> Outcome:
     budget = Budget()
     while is_budget(word := _parted(text)[0]):
         budget, text = afforded(budget, [word]), _parted(text)[1]
+    known = await allowed(session, checked(text))
     state = await session.pursue(lambda: session.driver.set(text, budget))
     limits = _limits(budget) or "no budget: /goal budget turns=10 sets one"
-    return Outcome(f"the goal is set ({limits}); ctrl+c or /goal pause stops the work on it", _data(state))
+    said = f"the goal is set ({limits}); ctrl+c or /goal pause stops the work on it"
+    return Outcome(_with(said, known), _data(state))
 
 
 async def _pause(session: Session) -> Outcome:
@@ -94,9 +97,9 @@ async def _clear(session: Session) -> Outcome:
 
 
 async def _edit(session: Session, text: str) -> Outcome:
-    _state(session)
+    known = await allowed(session, checked(text), _state(session).text)
     await session.goal.change(text=checked(text))
-    return _now(session, "the goal is changed; the model is told at its next turn")
+    return _now(session, _with("the goal is changed; the model is told at its next turn", known))
 
 
 async def _budget(session: Session, words: str) -> Outcome:
@@ -159,6 +162,10 @@ def _limits(budget: Budget) -> str:
 
 def _shown(state: State | None) -> Outcome:
     return Outcome(_NONE if state is None else "\n".join(state.lines()), _data(state))
+
+
+def _with(said: str, known: str) -> str:
+    return f"{said}. But {known}" if known else said
 
 
 def _now(session: Session, text: str) -> Outcome:

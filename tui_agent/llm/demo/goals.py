@@ -17,6 +17,7 @@ from tui_agent.llm.demo.words import code, first_line, plural
 
 _TURN = re.compile(r"<system-reminder>\nTurn [\d,]+ .*?of the work on the goal", re.DOTALL)
 _DATA = re.compile(r"^<(goal-\w+)>\n(.*)\n</\1>$", re.DOTALL | re.MULTILINE)
+_NEWS = re.compile(r"^<(goal-news-\w+)>\n(.*)\n</\1>$", re.DOTALL | re.MULTILINE)
 _MILESTONES = "\n\nMilestones:\n"
 _MILESTONE = re.compile(r"^\d+\. \[([ x])\] (.*)$", re.MULTILINE)
 _TITLE = 120
@@ -39,11 +40,13 @@ def begun(messages: Sequence[Mapping[str, Any]]) -> int | None:
 
 def task(messages: Sequence[Mapping[str, Any]]) -> Task:
     """What is to be done in the turn that the last of the messages begins."""
-    told = (
+    texts = [
         str(block.get("text", "")) for message in reversed(messages) for block in reversed(_texts(message))
-    )
-    found = next((data for text in told if (data := _DATA.search(text)) is not None), None)
+    ]
+    told = next((at for at, text in enumerate(texts) if _DATA.search(text)), len(texts))
+    found = _DATA.search(texts[told]) if told < len(texts) else None
     words, _, listed = (found[2] if found else "").partition(_MILESTONES)
+    listed = next((news[2] for text in texts[:told] if (news := _NEWS.search(text)) is not None), listed)
     jobs = phrases.tasks(words, ()) or [work.List("*"), work.Search("TODO"), work.Say(_HONEST)]
     milestones = _MILESTONE.findall(listed)
     if not milestones:
