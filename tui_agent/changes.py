@@ -92,7 +92,8 @@ Trigger = Literal["auto", "manual", "overflow", "ahead"]
 
 class CompactionStarted(Event, frozen=True):
     """A summary of the history is being made. `tokens` of `window` is the weight that began it, `limit` the one at
-    which settings demand it; `instruction` is what the person wants the summary to dwell on."""
+    which settings demand it; `instruction` is what the person wants the summary to dwell on. `guessed`: nobody has told
+    that window."""
 
     trigger: Trigger
     strategy: str
@@ -101,6 +102,7 @@ class CompactionStarted(Event, frozen=True):
     window: int
     limit: int
     instruction: str = ""
+    guessed: bool = False
 
 
 class CompactionStage(Event, frozen=True):

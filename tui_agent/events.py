@@ -42,7 +42,10 @@ Emit = Callable[[Event], None]
 
 
 class SessionOpened(Event, frozen=True):
-    """The session is ready. `repaired` names, in words, what opening it had to mend."""
+    """The session is ready. `repaired` names, in words, what opening it had to mend.
+
+    `window` is the model's, in tokens; `guessed`: nobody has told it. So in the events that follow.
+    """
 
     session: str
     title: str
@@ -52,6 +55,7 @@ class SessionOpened(Event, frozen=True):
     window: int
     resumed: bool
     repaired: tuple[str, ...] = ()
+    guessed: bool = False
 
 
 class TitleChanged(Event, frozen=True):
@@ -66,6 +70,7 @@ class ModelChanged(Event, frozen=True):
     model: str
     window: int
     demo: bool
+    guessed: bool = False
 
 
 class QueuedPrompt(Struct, frozen=True):
@@ -169,6 +174,7 @@ class Weighed(Event, frozen=True):
     pending: int
     mark: Literal["exact", "reconciled", "estimated"]
     window: int
+    guessed: bool = False
 
 
 class TextDelta(Event, frozen=True):

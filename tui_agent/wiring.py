@@ -229,6 +229,7 @@ async def open_session(
             window=session.window,
             resumed=resume is not None,
             repaired=tuple(repaired),
+            guessed=session.guessed,
         )
     )
     session.shrinking.rotated()

@@ -11,7 +11,7 @@ from tests.support.engine import engine, scripted_settings
 from tests.support.script import Hold, Reply
 from tests.support.server import DEFAULT_MODEL, ScriptedServer
 from tui_agent.commands import CommandError
-from tui_agent.events import ModelChanged, StepStarted
+from tui_agent.events import ModelChanged, StepStarted, Weighed
 from tui_agent.settings.schema import Profile, Settings
 
 
@@ -40,6 +40,27 @@ async def test_a_model_of_another_profile_is_chosen_by_both_names(tmp_path: Path
             assert new.session.picked is None
             await new.say("hello")
             assert server.requests[2]["model"] == "other"
+
+
+async def test_a_window_is_marked_as_a_guess_wherever_it_is_told_until_the_endpoint_has(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedServer() as server:
+        server.models = [{"id": "own-model"}]
+        server.script(Reply.text("one"), Reply.text("two"))
+        settings = scripted_settings(server, model="own-model", context_window=None)
+        async with engine(tmp_path, server, settings=settings) as run:
+            session = run.session
+            await run.say("first")
+            shown = [(await session.perform(name)).text for name in ("context", "status")]
+            assert all("~32,768" in text for text in shown)
+            assert (await session.perform("context")).data["window_guessed"] is True
+            assert run.all(Weighed)[-1].guessed and (await session.manifest()).guessed
+            server.models = [{"id": "told-model", "max_input_tokens": 50_000}]
+            await session.perform("model", "told-model")
+            await run.say("second")
+            assert not run.all(Weighed)[-1].guessed and not run.all(ModelChanged)[-1].guessed
+            assert "of 50,000" in (await session.perform("context")).text
 
 
 async def test_settings_taken_later_bring_profiles_to_choose(tmp_path: Path) -> None:

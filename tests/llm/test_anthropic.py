@@ -633,7 +633,28 @@ async def test_a_window_nobody_knows_is_assumed_and_said(server: ScriptedServer)
     server.models = [{"id": "own-model", "object": "model", "created": 1, "owned_by": "me"}]
     provider = await prepared(server, model="")
     assert (provider.model, provider.window, provider.max_output_tokens) == ("own-model", 32_768, 8_192)
-    assert "context_window" in provider.assumed[0]
+    assert "context_window" in provider.assumed[0] and provider.guessed
+
+
+@pytest.mark.parametrize(
+    ("fields", "told", "guessed"),
+    [
+        ({"model": "own-model"}, {}, (True, True)),
+        ({"model": "own-model"}, {"max_input_tokens": 64_000}, (True, False)),
+        ({"model": "own-model", "context_window": 32_768}, {}, (False, False)),
+        ({"model": "claude-haiku-4-5-20251001"}, {}, (False, False)),
+    ],
+    ids=["nobody", "endpoint", "settings", "table"],
+)
+async def test_a_window_is_a_guess_until_somebody_tells_it(
+    server: ScriptedServer, fields: dict[str, Any], told: dict[str, Any], guessed: tuple[bool, bool]
+) -> None:
+    server.models = [{"id": fields["model"], "object": "model"} | told]
+    provider = AnthropicProvider(profile(server.url, **fields), None)
+    before = provider.guessed
+    await provider.prepare()
+    await provider.close()
+    assert (before, provider.guessed) == guessed
 
 
 async def test_no_model_anywhere_is_an_error_that_says_what_to_set(server: ScriptedServer) -> None:

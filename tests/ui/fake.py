@@ -77,7 +77,7 @@ class FakeSession:
         self.title = "shop"
         self.demo = demo
         self.model = "demo model - no AI" if demo else "claude-sonnet-5-5"
-        self.window = WINDOW
+        self.window, self.guessed = WINDOW, False
         self.profile = "demo" if demo else "claude"
         self.thinking = "off"
         self.next_model = ""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def limits_of(provider: Provider, level: str) -> Limits:
     """What a provider's model takes, with the thinking parameter for a level of the settings."""
     model, longest = provider.model, provider.max_output_tokens
-    return Limits(model, provider.window, longest, thinking(level, model, longest))
+    thought = thinking(level, model, longest)
+    return Limits(model, provider.window, longest, thought, provider.guessed)
 
 
 def assemble(

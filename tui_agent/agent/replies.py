@@ -145,7 +145,10 @@ class Replies:
         if self.lacking and self._context.system_prompt is None:
             count, pending = total.count + self.lacking, total.pending + self.lacking
             total = Total(count, total.exact, pending, "estimated")
-        self._emit(Weighed(total.count, total.exact, total.pending, total.mark, self._provider.window))
+        provider = self._provider
+        self._emit(
+            Weighed(total.count, total.exact, total.pending, total.mark, provider.window, provider.guessed)
+        )
         return total
 
     async def next(self) -> Stored:

@@ -370,12 +370,13 @@ class Session(Showing):
         Raises:
             ProviderError: the endpoint cannot be reached, refuses, or names no model.
         """
-        provider, before = self.provider, (self.provider.model, self.provider.window)
+        provider = self.provider
+        before = provider.model, provider.window, provider.guessed
         await self._replies.prepare()
         for assumed in provider.assumed:
             self.emit(Notice(assumed, "info", "model"))
-        if provider is self.provider and (provider.model, provider.window) != before:
-            self.emit(ModelChanged(self.model, self.window, self.demo))
+        if provider is self.provider and (provider.model, provider.window, provider.guessed) != before:
+            self.emit(ModelChanged(self.model, self.window, self.demo, self.guessed))
             self.weigh()
 
     async def mend(self) -> list[str]:
@@ -440,5 +441,5 @@ class Session(Showing):
     def _adopted(self, chosen: Chosen) -> None:
         self.announce_break()
         self._replies.use(chosen.provider, chosen.thinking)
-        self.emit(ModelChanged(self.model, self.window, self.demo))
+        self.emit(ModelChanged(self.model, self.window, self.demo, self.guessed))
         self._replies.weigh()

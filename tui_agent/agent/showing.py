@@ -66,6 +66,11 @@ class Showing:
         return self._speaker.now.provider.window
 
     @property
+    def guessed(self) -> bool:
+        """True while that window is a guess, since nobody has told it."""
+        return self._speaker.now.provider.guessed
+
+    @property
     def busy(self) -> bool:
         """True while a turn or a compaction runs."""
         return self._work.busy

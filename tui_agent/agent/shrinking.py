@@ -98,6 +98,7 @@ class Shrinking:
             settled=self._settled,
             spawn=spawn,
             ask=questions.ask if attended else None,
+            guessed=lambda: self._replies.limits.guessed,
         )
         self.compactor = Compactor(
             context=context, around=around, gate=gate, emit=emit, on_compacted=on_compacted

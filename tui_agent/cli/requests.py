@@ -163,6 +163,7 @@ def _manifest_json(built: Built) -> dict[str, Any]:
         "model": built.request.model,
         "total": asdict(manifest.total),
         "window": manifest.window,
+        "window_guessed": manifest.guessed,
         "reserve": manifest.reserve,
         "refused": refused,
         "stays": built.stays,
@@ -211,7 +212,8 @@ def _manifest_text(built: Built) -> str:
 def _which(built: Built) -> str:
     sent, manifest = built.sent, built.manifest
     if sent is None:
-        of = f" of {manifest.window:,}" if manifest.window else ""
+        window = tokens(manifest.window, "estimated" if manifest.guessed else "exact")
+        of = f" of {window}" if manifest.window else ""
         total = tokens(manifest.total.count, manifest.total.mark)
         which = (
             "the next request, refused: it does not fit" if built.refusal is not None else "the next request"

@@ -27,7 +27,8 @@ class Fresh(Struct, frozen=True):
 class Around(Struct, frozen=True):
     """What a compactor asks of the session around it, each time it needs it.
 
-    `model` is whom a strategy may ask, and is told where stages go; `window` is in tokens. `ask` puts a question to a
+    `model` is whom a strategy may ask, and is told where stages go; `window` is in tokens, and `guessed` says that
+    nobody has told it. `ask` puts a question to a
     person; None: nobody is there. `spawn` runs something beside, under a name. `settled` is told of a rewrite that is
     in force, before the events.
     """
@@ -43,3 +44,4 @@ class Around(Struct, frozen=True):
     settled: Callable[[], Awaitable[None]]
     spawn: Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
     ask: Callable[[Question], Awaitable[Answer]] | None = None
+    guessed: Callable[[], bool] = lambda: False

@@ -137,10 +137,16 @@ class Compactor:
 
     def _begin(self, wanted: Wanted, name: str) -> None:
         weight, window = self._context.weigh(), wanted.window or self._around.window()
-        limit = self._around.policy().limit(window)
         self._emit(
             CompactionStarted(
-                wanted.trigger, name, weight.total, weight.mark, window, limit, wanted.instruction
+                trigger=wanted.trigger,
+                strategy=name,
+                tokens=weight.total,
+                mark=weight.mark,
+                window=window,
+                limit=self._around.policy().limit(window),
+                instruction=wanted.instruction,
+                guessed=wanted.window is None and self._around.guessed(),
             )
         )
 

@@ -75,6 +75,8 @@ class AnthropicProvider:
         self._model = profile.model
         self._window = profile.context_window
         self._max_output = profile.max_output_tokens
+        self._asked = False
+        """True once the endpoint's list was read."""
         self._client: anthropic.AsyncAnthropic | None = None
         self._connecting = asyncio.Lock()
         self._preparing = asyncio.Lock()
@@ -95,8 +97,13 @@ class AnthropicProvider:
 
     @property
     def window(self) -> int:
-        """The model's window, in tokens: of the settings, the endpoint or the table, in this order."""
+        """The model's window, in tokens: of the settings, the endpoint or the table, in this order; else a guess."""
         return self._window or models.known(self._model).window or models.FALLBACK_WINDOW
+
+    @property
+    def guessed(self) -> bool:
+        """True while the window is a guess: neither settings, the endpoint nor the table have told it."""
+        return not (self._window or models.known(self._model).window)
 
     @property
     def max_output_tokens(self) -> int:
@@ -116,7 +123,7 @@ class AnthropicProvider:
             ProviderError: the endpoint cannot be reached, refuses the key, or names no model and settings neither.
         """
         async with self._preparing:
-            if not (self._model and self._window and self._max_output):
+            if not (self._model and (self._window or self._asked) and self._max_output):
                 await self._prepare()
 
     async def _prepare(self) -> None:
@@ -136,13 +143,13 @@ class AnthropicProvider:
         if self._window is None:
             self._window = told.window or known.window
             if self._window is None:
-                self._window = models.FALLBACK_WINDOW
                 assumed.append(
-                    f"the window of {self._model} is not known; {self._window:,} tokens assumed, "
+                    f"the window of {self._model} is not known; {self.window:,} tokens assumed, "
                     "set context_window in the profile"
                 )
         if self._max_output is None:
-            self._max_output = models.default_output(told.max_output or known.max_output, self._window)
+            self._max_output = models.default_output(told.max_output or known.max_output, self.window)
+        self._asked = True
         self.assumed = tuple(assumed)
 
     async def models(self) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ class Provider(Protocol):
     """A model behind an endpoint.
 
     `label` is what stands wherever the model's name is shown (the demo's says that it is no AI). `window` and
-    `max_output_tokens` are in tokens and known after `prepare()`.
+    `max_output_tokens` are in tokens and known after `prepare()`. `guessed`: nobody has told the window.
     """
 
     @property
@@ -79,6 +79,8 @@ class Provider(Protocol):
     def label(self) -> str: ...
     @property
     def window(self) -> int: ...
+    @property
+    def guessed(self) -> bool: ...
     @property
     def max_output_tokens(self) -> int: ...
     @property
@@ -109,6 +111,11 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Give back connections."""
         ...
+
+
+def window_of(provider: Provider) -> str:
+    """The model's window in words, marked as an estimate where nobody has told it: `~32,768`."""
+    return f"{'~' if provider.guessed else ''}{provider.window:,}"
 
 
 class ProviderError(Exception):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MIN_OUTPUT_TOKENS = 1024
 """Room an answer must at least have; below it the request is refused."""
+_GUESSED = ", which is a guess, since nobody has told it (context_window in the profile does)"
 
 
 class DoesNotFit(Exception):
@@ -38,7 +39,7 @@ class DoesNotFit(Exception):
         about = "" if total.mark == "exact" else "about "
         super().__init__(
             f"the next request would be {about}{total.count:,} tokens; with {MIN_OUTPUT_TOKENS:,} for the answer "
-            f"that is over the model's window of {window:,}"
+            f"that is over the model's window of {window:,}{_GUESSED if manifest.guessed else ''}"
         )
 
     @property
@@ -53,12 +54,15 @@ def larger_window(tokens: int) -> str:
 
 
 class Limits(Struct, frozen=True):
-    """What the model takes, in tokens, and the API's thinking parameter for it (None: not sent)."""
+    """What the model takes, in tokens, and the API's thinking parameter for it (None: not sent). `guessed`: nobody has
+    told the window.
+    """
 
     model: str
     window: int
     max_output: int
     thinking: Mapping[str, Any] | None = None
+    guessed: bool = False
 
     @property
     def reserve(self) -> int:
@@ -118,7 +122,10 @@ class Assembler:
             last=last,
         )
         request = request.marked(breakpoints(request))
-        manifest = Manifest(request, total, self.limits.window, max_tokens, books, self._estimator, served)
+        limits, estimator = self.limits, self._estimator
+        manifest = Manifest(
+            request, total, limits.window, max_tokens, books, estimator, served, limits.guessed
+        )
         if total.count > self.limits.most:
             raise DoesNotFit(manifest)
         return request, manifest

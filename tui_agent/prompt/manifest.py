@@ -104,8 +104,9 @@ class Books(Protocol):
 class Manifest(msgspec.Struct, frozen=True):
     """The items of a request in the order of sending, what is left out, and the total.
 
-    `window` and `reserve` (for the answer) are in tokens. `served` is the last place of the request that the provider
-    is expected to read from its cache, in the order tools, system, messages; None if nothing is.
+    `window` and `reserve` (for the answer) are in tokens; `guessed`: nobody has told that window. `served` is the last
+    place of the request that the provider is expected to read from its cache, in the order tools, system, messages;
+    None if nothing is.
     """
 
     request: Request
@@ -115,6 +116,7 @@ class Manifest(msgspec.Struct, frozen=True):
     books: Books
     estimator: Estimator
     served: Breakpoint | None = None
+    guessed: bool = False
 
     @property
     def items(self) -> list[Item]:

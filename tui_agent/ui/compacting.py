@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui_agent import changes
 from tui_agent.literal import one_line
-from tui_agent.ui.words import number
+from tui_agent.ui.words import number, window
 
 if TYPE_CHECKING:
     from tui_agent.messages.tokens import Tokens
@@ -68,7 +68,8 @@ def begun(event: changes.CompactionStarted, size: str) -> str:
     if event.trigger == "ahead":
         return ""
     focus = f". It is to dwell on: {one_line(event.instruction, _SAID)}" if event.instruction else ""
-    return f"Compacting {size} of {event.window:,} tokens{_called(event)}{focus}"
+    of = window(event.window, guessed=event.guessed)
+    return f"Compacting {size} of {of} tokens{_called(event)}{focus}"
 
 
 def _called(event: changes.CompactionStarted) -> str:

@@ -32,6 +32,15 @@ def number(count: int, mark: str = "exact") -> str:
     return f"{SIGNS.get(mark, '~')}{count:,}"
 
 
+GUESSED = "nobody has told that window, so it is a guess: context_window in the profile sets it"
+"""Said beside a window that is marked so."""
+
+
+def window(count: int, *, guessed: bool) -> str:
+    """A model's window, marked as an estimate where nobody has told it: `~32,768`."""
+    return number(count, "estimated" if guessed else "exact")
+
+
 def tokens(value: Counted | int | None) -> str:
     """A count as `number` writes it; nothing where it is not known. A bare count is an exact one."""
     if value is None:

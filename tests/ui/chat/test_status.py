@@ -38,6 +38,11 @@ def test_number_state_and_demo_label_are_never_given_up(width: int, waiting: int
         assert len(text) <= width
 
 
+def test_a_window_that_nobody_told_is_marked_as_a_guess() -> None:
+    assert "/ ~200,000 10%" in line(replace(FACTS, guessed=True), 120, 0.0).plain
+    assert "/ 200,000 10%" in line(FACTS, 120, 0.0).plain
+
+
 def test_it_gives_up_name_path_bar_cost_and_window_in_this_order() -> None:
     parts = ("NAME", "~/work/place", "[=", "cache 96 %, $ 0.42", "/ 200,000")
     shown = []

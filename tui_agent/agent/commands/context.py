@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui_agent.agent.commands.travel import STAYS, arrived, emptied, left_behind, said_since, taken_back
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.llm.provider import window_of
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
@@ -130,7 +131,7 @@ async def context(session: Session) -> Outcome:
     share = 100 * weight.total / session.window if session.window else 0
     damaged = len(log.damage)
     lines = [
-        f"{_SIGN[weight.mark]}{weight.total:,} of {session.window:,} tokens ({share:.0f} %): "
+        f"{_SIGN[weight.mark]}{weight.total:,} of {window_of(session.provider)} tokens ({share:.0f} %): "
         + (
             f"{weight.exact:,} as the model counted, {weight.pending:+,} estimated since"
             if weight.exact
@@ -147,6 +148,7 @@ async def context(session: Session) -> Outcome:
             "pending": weight.pending,
             "mark": weight.mark,
             "window": session.window,
+            "window_guessed": session.guessed,
             "records": len(log.records),
             "messages": len(log.history),
             "checkpoints": log.n_checkpoints,

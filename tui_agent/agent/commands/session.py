@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_agent.agent.commands.cost import cost
 from tui_agent.commands import Command, CommandError, Commands, Outcome
+from tui_agent.llm.provider import window_of
 from tui_agent.messages.blocks import Message, result_text
 from tui_agent.planning.mode import MEANS
 from tui_agent.settings.schema import LEVELS
@@ -41,13 +42,23 @@ async def model(session: Session, *name: str) -> Outcome:
         profiles = ", ".join(sorted(session.settings.profiles)) or "none in settings"
         return Outcome(
             f"{session.model} (profile {session.profile}); profiles: {profiles}",
-            {"model": session.provider.model, "profile": session.profile, "window": session.window},
+            {
+                "model": session.provider.model,
+                "profile": session.profile,
+                "window": session.window,
+                "window_guessed": session.guessed,
+            },
         )
     chosen = await session.use_model(" ".join(name))
     when = "from the next turn on" if session.busy else "from now on"
     return Outcome(
-        f"{chosen.provider.label} answers {when} (window {chosen.provider.window:,} tokens)",
-        {"model": chosen.provider.model, "profile": chosen.profile, "window": chosen.provider.window},
+        f"{chosen.provider.label} answers {when} (window {window_of(chosen.provider)} tokens)",
+        {
+            "model": chosen.provider.model,
+            "profile": chosen.profile,
+            "window": chosen.provider.window,
+            "window_guessed": chosen.provider.guessed,
+        },
     )
 
 
@@ -150,7 +161,7 @@ async def status(session: Session) -> Outcome:
         f"{session.title or 'untitled'} ({session.id})",
         f"workspace {session.workspace}",
         f"files {session.folder.path}",
-        f"model {session.model}, profile {session.profile}, window {session.window:,} tokens",
+        f"model {session.model}, profile {session.profile}, window {window_of(session.provider)} tokens",
         f"{state}, mode {session.plans.mode.now}{queued}",
     ]
     if (goal := session.goal.now) is not None:

@@ -74,6 +74,11 @@ class DemoProvider:
         return self._window
 
     @property
+    def guessed(self) -> bool:
+        """Its window is its own."""
+        return False
+
+    @property
     def max_output_tokens(self) -> int:
         """Tokens."""
         return self._max_output

@@ -147,6 +147,7 @@ class Places(Copying):
                 return Around(
                     writable=not session.read_only,
                     window=session.window,
+                    guessed=session.guessed,
                     micro=micro,
                     full=full,
                     still=""

@@ -125,6 +125,7 @@ class ChatScreen(Answering, Keyed):
             model=session.model,
             demo=session.demo,
             window=session.window,
+            guessed=session.guessed,
         )
         self.status.tell(held=session.shrinking.held)
         self.status.rest("read-only" if session.read_only else "ready")
@@ -167,6 +168,7 @@ class ChatScreen(Answering, Keyed):
             pending=weight.pending,
             mark=weight.mark,
             window=self.session.window,
+            guessed=self.session.guessed,
         )
 
     def _first_words(self, session: Session) -> Sequence[str]:

@@ -19,7 +19,7 @@ from textual.content import Content
 from tui_agent import literal
 from tui_agent.ui.cells import cut
 from tui_agent.ui.still import Still
-from tui_agent.ui.words import number
+from tui_agent.ui.words import number, window
 
 if TYPE_CHECKING:
     from textual.app import RenderResult
@@ -67,6 +67,8 @@ class Facts(Struct, frozen=True):
     pending: int = 0
     mark: Mark = "estimated"
     window: int = 0
+    guessed: bool = False
+    """Nobody has told that window."""
     cost: str = ""
     """What the session came to: how much of it the provider's cache served, and money where there is a price."""
     state: str = "starting"
@@ -108,7 +110,7 @@ def line(facts: Facts, width: int, now: float) -> Content:
         right["number"] = (weight(facts.total, facts.exact, facts.pending, facts.mark), "bold")
         if facts.window > 0:
             share = facts.total / facts.window
-            right["window"] = (f"/ {facts.window:,}", "$text-muted")
+            right["window"] = (f"/ {window(facts.window, guessed=facts.guessed)}", "$text-muted")
             right["percent"] = (f"{share:.0%}", _share_style(share))
             if width >= _ROOMY:
                 right["bar"] = (_bar(share), _share_style(share))

@@ -58,13 +58,12 @@ def figures(built: Built, counted: str) -> list[Content]:
     manifest, sent = built.manifest, built.sent
     if sent is None:
         total = words.number(manifest.total.count, manifest.total.mark)
-        of = f" of {manifest.window:,}" if manifest.window else ""
+        window = words.window(manifest.window, guessed=manifest.guessed)
+        of = f" of {window}" if manifest.window else ""
         said = f"{total}{of}, {manifest.reserve:,} for the answer"
         if built.refusal is not None:
             excess = words.number(built.refusal.excess, manifest.total.mark)
-            said = (
-                f"{excess} too many: {total} and {manifest.reserve:,} for the answer, of {manifest.window:,}"
-            )
+            said = f"{excess} too many: {total} and {manifest.reserve:,} for the answer, of {window}"
     else:
         foreseen = "" if sent.predicted is None else f" ({sent.predicted:,} foreseen)"
         said = (

@@ -61,15 +61,16 @@ class Key:
 class Around:
     """What a tab knows besides the log.
 
-    `window` is the model's, in tokens, 0 if it is not known; `micro` and `full` are the weights above which old results
-    are shortened next and at which a summary is due, and `still` is why neither happens by itself: off, held, or
-    nothing. `lacking` is what the first prompt of a new log adds to
+    `window` is the model's, in tokens, 0 if it is not known, `guessed` if nobody has told it; `micro` and `full` are
+    the weights above which old results are shortened next and at which a summary is due, and `still` is why neither
+    happens by itself: off, held, or nothing. `lacking` is what the first prompt of a new log adds to
     the figures: system prompt and tools. `trace` is the session's events.jsonl, `requests` are those of the session,
     `refused` the records that the endpoint refused last, each with its words.
     """
 
     writable: bool = False
     window: int = 0
+    guessed: bool = False
     micro: int = 0
     full: int = 0
     still: str = ""

@@ -201,7 +201,10 @@ class TokenFigures(Tab):
         yield _title("how full")
         if around.window:
             share = f"{total / around.window:.0%}"
-            yield _text(f"{words.number(total, mark)} of {around.window:,} tokens, {share}")
+            window = words.window(around.window, guessed=around.guessed)
+            yield _text(f"{words.number(total, mark)} of {window} tokens, {share}")
+            if around.guessed:
+                yield _text(words.GUESSED)
             left = around.window - total
             yield _text(
                 f"{left:,} until the window is full" if left >= 0 else f"{-left:,} more than the window takes"

@@ -177,7 +177,8 @@ class Telling:
         about = "" if weight.mark == "exact" and not weight.pending else "about "
         window, share = "", ""
         if weight.window:
-            window, share = f" of {weight.window:,}", f", {weight.total / weight.window:.0%}"
+            said = words.window(weight.window, guessed=weight.guessed)
+            window, share = f" of {said}", f", {weight.total / weight.window:.0%}"
         return f"context {about}{weight.total:,}{window} tokens{share}"
 
     def _do(self, doing: str) -> None:
