@@ -8,7 +8,8 @@ pid), `cancelled` (the calls that were cancelled).
 With the word `mute` it never answers at all; with `stubborn` it ends neither with its input nor for a signal that asks
 it to; with `strict` it ends where it is asked something before it was greeted. With `things` it has resources in two
 pages (`note:1` a text, `note:dot` a picture, `note:zip` data) and a template, and the prompts `review` {change, style}
-and `talk`, which speaks for both sides; `grow` adds a prompt too. With `silent` beside it, it does not say which.
+and `talk`, which speaks for both sides; `grow` adds a prompt too. With `silent` beside it, it does not say which, with
+`toolless` it has no tools, and does not know of any.
 """
 
 from __future__ import annotations
@@ -177,8 +178,10 @@ def answer(message: dict[str, Any]) -> None:
         }
         if "things" in sys.argv:
             server["capabilities"] |= {"resources": {}, "prompts": {"listChanged": True}}
+        if "toolless" in sys.argv:
+            del server["capabilities"]["tools"]
         say(id=identity, result={"protocolVersion": params["protocolVersion"], **server})
-    elif method == "tools/list":
+    elif method == "tools/list" and "toolless" not in sys.argv:
         tools = [
             {"name": n, "description": f"{n}, a tool", "inputSchema": schema} for n, schema in TOOLS.items()
         ]

@@ -131,6 +131,15 @@ async def test_a_server_that_does_not_say_which_prompts_it_has_goes_on_with_the_
         assert "note:1" in str((await call(run, BOTH[0], server="notes")).content)
 
 
+async def test_a_server_without_tools_is_used_for_what_it_has(workspace: Path) -> None:
+    async with used(workspace, {"servers": {"notes": small("things", "toolless")}}) as run:
+        assert (run.servers.all[0].state, [one.name for one in run.servers.tools()]) == (
+            "running",
+            list(BOTH),
+        )
+        assert len(run.servers.prompts()) == 2
+
+
 async def test_a_disabled_server_offers_nothing(workspace: Path) -> None:
     async with used(workspace, {"servers": {"notes": small("things")}}) as run:
         read, review = tool(run.servers, BOTH[1]), run.servers.prompts()[0]

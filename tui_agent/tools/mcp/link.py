@@ -108,6 +108,9 @@ class Connection:
         Raises:
             ServerError: it does not say so.
         """
+        has = self._client.server_capabilities if self._client is not None else None
+        if has is not None and has.tools is None and (has.resources or has.prompts):
+            return []  # it is there for these alone, and does not know the question
         found: list[Listed] = []
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
