@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
-from tui_agent.agent import pictures, shelf
+from tui_agent.agent import performing, pictures, shelf
 from tui_agent.agent.driver import CLOSED, REWRITTEN, STOPPED, Driver
 from tui_agent.agent.errand import Errand
 from tui_agent.agent.heeding import Heeding
@@ -29,7 +29,6 @@ from tui_agent.commands import CommandError, Outcome
 from tui_agent.context import ContextError
 from tui_agent.events import Answer, Event, ModelChanged, Notice, QueuedPrompt, Reminded, TitleChanged
 from tui_agent.messages.exchange import open_calls
-from tui_agent.prompt.skills import named
 from tui_agent.sessions.folder import SessionError
 from tui_agent.tools.tool import ToolError
 
@@ -148,7 +147,7 @@ class Session(Showing):
         """
         if not text.strip():
             raise CommandError("there is nothing to send")
-        self._writable()
+        self.check_writable()
         try:
             await pictures.at_hand(self.folder.blobs, images, self.folder.path.parent)
         except (ToolError, ContextError) as error:
@@ -158,13 +157,22 @@ class Session(Showing):
         self._queue.add(text, when, images)
         self._work.start()
 
+    def check_writable(self) -> None:
+        """Nothing, if something may be written.
+
+        Raises:
+            CommandError: the session can only be read, and why.
+        """
+        if self.read_only:
+            raise CommandError(self.read_only)
+
     def retry(self) -> None:
         """Send the request that failed once more, with nothing said before it.
 
         Raises:
             CommandError: a turn runs, or nothing waits for an answer.
         """
-        self._writable()
+        self.check_writable()
         if self.busy:
             raise CommandError("a turn runs: it is sent when it is its time")
         history = self.context.history
@@ -178,7 +186,7 @@ class Session(Showing):
         Raises:
             CommandError: it cannot be sent or kept, and why.
         """
-        self._writable()
+        self.check_writable()
         try:
             return await pictures.from_person(self.folder.blobs, data, name)
         except (ToolError, ContextError) as error:
@@ -190,7 +198,7 @@ class Session(Showing):
         Raises:
             CommandError: the session can only be read.
         """
-        self._writable()
+        self.check_writable()
         if self.context.system_prompt is None:
             async with self._gate:
                 await self.premises.write_missing()  # what is still asked for is not waited for
@@ -218,32 +226,7 @@ class Session(Showing):
         Raises:
             CommandError: there is no such command, or it cannot be carried out; says why.
         """
-        command = self.commands.find(name)
-        if command is None and named((await asyncio.to_thread(self.premises.skills)).skills, name):
-            return await self.perform("skill", name, *arguments)
-        if command is None and self.servers and await self.servers.prompt(name.removeprefix("/")):
-            return await self.perform("mcp", "prompt", name.removeprefix("/"), *arguments)
-        if command is None:
-            near = ", ".join(f"/{c.name}" for c in self.commands.complete(name[:1]))
-            raise CommandError(
-                f"there is no command /{name.removeprefix('/')}" + (f"; there are {near}" if near else "")
-            )
-        try:
-            if not command.rewrites:
-                return await command.perform(self, *arguments)
-            self._writable()
-            if self.busy and command.check is not None:
-                command.check(self, *arguments)
-            async with self.between_turns():
-                return await command.perform(self, *arguments)
-        except ContextError as error:
-            raise CommandError(str(error)) from error
-        except TypeError as error:
-            # A wrong number of words, not a fault inside the command, is the person's to mend.
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                usage = f"/{command.name} {command.argument}".strip()
-                raise CommandError(f"usage: {usage}") from error
-            raise
+        return await performing.perform(self, name, *arguments)
 
     async def pursue(self, how: Callable[[], Awaitable[State]]) -> State:
         """Set the goal or resume it as `how` does, and let the work on it begin as soon as no turn runs.
@@ -402,10 +385,6 @@ class Session(Showing):
         await asyncio.to_thread(self.folder.remove_if_unused)
 
     # --- how it works ----------------------------------------------------------------------------------------
-
-    def _writable(self) -> None:
-        if self.read_only:
-            raise CommandError(self.read_only)
 
     async def _begin(self, words: str) -> None:
         await self.heeding.heed()
