@@ -341,11 +341,15 @@ def _child(case: Case, line: socket.socket) -> None:
             line.recv(1)
             if case.limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (case.limit if index == 0 else soft, hard))
-            error = ""
+            error, known = "", set(sys.modules)
             try:
                 await OPERATIONS[step](context)
             except (ContextError, OSError, ValueError) as caught:
                 error = f"{type(caught).__name__}: {caught}"
+            if imported := set(sys.modules) - known:
+                error = (
+                    f"imported under the fault, so that its calls are others next time: {sorted(imported)}"
+                )
             line.sendall(json.dumps({"error": error, "shown": snapshot(context)}).encode() + b"\n")
         line.recv(1)
         await context.close()
@@ -400,9 +404,10 @@ def _run(case: Case) -> Outcome:
 
 
 def _serve(requests: IO[str], answers: IO[str]) -> None:
-    # imported before the forks
+    # imported before the forks: an import makes other calls once its bytecode is written
     import tests.compaction.lone
     import tests.compaction.stories  # noqa: F401
+    import tui_agent.compaction.registry
     import tui_agent.context  # noqa: F401
 
     for line in requests:
