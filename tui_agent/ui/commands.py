@@ -22,7 +22,10 @@ class Listed(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
 
-_SPELLED: dict[str, tuple[str, tuple[str, ...]]] = {"resume": ("[ID or WORDS]", ("sessions",))}
+_SPELLED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "resume": ("[ID or WORDS]", ("sessions",)),
+    "request": ("[NUMBER or next]", ()),
+}
 """What may stand behind a screen's command, and its other spellings."""
 
 SCREEN_COMMANDS: tuple[Listed, ...] = (

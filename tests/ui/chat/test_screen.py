@@ -383,3 +383,19 @@ async def test_the_keys_are_those_of_rest_though_a_turn_says_its_end_before_it_i
         assert "^c stop" in made.text, "what it leaves behind is still written, and can be stopped"
         made.session.busy = False
         await made.until(lambda: "^c stop" not in made.text)
+
+
+async def test_words_behind_a_command_that_takes_none_are_given_back_with_that_said(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        await made.type("/new and mend the parser")
+        await made.press("enter")
+        await made.until(lambda: "/new takes no words behind it" in made.text)
+        assert made.chat.composer.text == "/new and mend the parser"
+
+
+async def test_commands_that_need_a_record_say_so(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        for name, usage in (("edit", "usage: /edit RECORD [TEXT]"), ("record", "usage: /record RECORD")):
+            made.chat.composer.put(f"/{name}")
+            await made.press("enter")
+            await made.until(lambda: usage in made.text)  # noqa: B023

@@ -533,6 +533,21 @@ async def test_the_key_opens_it_and_closes_it(tmp_path: Path) -> None:
         await made.until(lambda: is_at(made, "Request"))
 
 
+async def test_a_number_behind_the_command_opens_that_request(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=WIDE, prepare=_fill) as made:
+        await made.type("/request 1")
+        await made.press("enter")
+        await made.until(lambda: "request 1  of 2" in made.text and "what is sent" in made.text)
+        await made.press("escape")
+        for words in ("99", "0", "x"):
+            made.chat.composer.put(f"/request {words}")
+            await made.press("enter")
+            await made.until(lambda: f"there is no request {words}: 2 were" in made.text)  # noqa: B023
+        made.chat.composer.put("/request next")
+        await made.press("enter")
+        await made.until(lambda: "the next request  " in made.text and "what is sent" in made.text)
+
+
 @pytest.mark.parametrize("left_open", ["o", *(pytest.param(key, marks=pytest.mark.slow) for key in "ld")])
 async def test_the_key_shows_the_next_request_whatever_was_looked_at_before(
     left_open: str, tmp_path: Path

@@ -105,6 +105,9 @@ class Asking(Floor):
         action = ACTION_OF.get(known.name if known is not None else name)
         if action is not None and not rest.strip():
             self.act(action)
+        elif action is not None and known is None:
+            self.say(f"/{name} takes no words behind it", "warning")
+            self.composer.put(text)
         else:
             words = arguments(known.name if known is not None else "", rest)
             self.work(self.perform(name, *words), "perform")

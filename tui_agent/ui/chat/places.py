@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from tui_agent.ui.transcript.view import Transcript
 
 
+_DIGITS = 10
+"""Digits from which on a number is that of no request."""
+
+
 class Places(Copying):
     """A screen with an inspector and a jump card in its `#body`."""
 
@@ -57,6 +61,7 @@ class Places(Copying):
             "record": lambda words: cast("ChatScreen", self).results.refusing.look(words),
             "edit": lambda words: cast("ChatScreen", self).results.refusing.edit(words),
         }
+        self.spoken["request"] = lambda words: self.expect(self._open_request(words), "act-request")
         self.spoken["memory"] = lambda words: self.expect(self.shelf.open(look_for=words), "act-memory")
 
     def performed(self, text: str, level: Level = "info") -> None:
@@ -176,6 +181,20 @@ class Places(Copying):
             await self.toggle_panel()
         if self.panel is not None:
             await self.panel.show_request()
+
+    async def _open_request(self, words: str) -> None:
+        """`/request 3`, `/request next`: open the inspector at that request."""
+        if not await self.opened("/request") or self.session is None:
+            return
+        sent = await self.session.requests.follow()
+        place = int(words) - 1 if words.isascii() and words.isdecimal() and len(words) < _DIGITS else -1
+        if words != "next" and not 0 <= place < sent:
+            self.say(f"there is no request {words}: {sent:,} were sent, and there is next", "warning")
+            return
+        if self.panel is None:
+            await self.toggle_panel()
+        if self.panel is not None:
+            await self.panel.show_request(None if words == "next" else place)
 
     async def show_record(self, record: str) -> None:
         """Open the inspector at the record of that id."""

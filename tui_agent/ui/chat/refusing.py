@@ -104,9 +104,12 @@ class Refusing:
         screen = self._screen
         if not await screen.opened("/record") or screen.session is None:
             return
+        if not words:
+            screen.say("usage: /record RECORD", "warning")
+            return
         found = screen.session.context.find(words)
         if len(found) != 1:
-            screen.say(f"there is no record {words}: the inspector lists them", "warning")
+            screen.say(f"there is no record {words!r}: the inspector lists them", "warning")
             return
         await screen.show_record(found[0].id)
 
@@ -119,6 +122,9 @@ class Refusing:
     async def _edit(self, record: str) -> None:
         screen = self._screen
         if not await screen.opened("/edit") or screen.session is None:
+            return
+        if not record:
+            screen.say("usage: /edit RECORD [TEXT]", "warning")
             return
         try:
             outcome = await screen.session.perform("edit", record)

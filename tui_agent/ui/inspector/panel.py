@@ -142,11 +142,12 @@ class Panel(Beside):
         """True while the tab of the request is shown."""
         return isinstance(self.tab, RequestTab)
 
-    async def show_request(self) -> None:
-        """Show what the next prompt would send, whatever was looked at in that tab before."""
+    async def show_request(self, place: int | None = None) -> None:
+        """Show the request at that place, counted from the oldest (None: what the next prompt would send), whatever
+        was looked at in that tab before."""
         await self.show(_KINDS.index(RequestTab))
         assert isinstance(self.tab, RequestTab)
-        self.tab.show_next()
+        self.tab.show_at(place)
 
     @property
     def closes(self) -> bool:

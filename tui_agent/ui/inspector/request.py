@@ -155,11 +155,11 @@ class RequestTab(Requested):
             if behind < self._many or requests.has_next:
                 self._go(behind if behind < self._many else None)
 
-    def show_next(self) -> None:
-        """Show the next one, whatever was left open."""
-        if self._place is not None or isinstance(self._view, History | Differing):
+    def show_at(self, place: int | None) -> None:
+        """Show the one at that place, counted from the oldest (None: the next one), whatever was left open."""
+        if self._place != place or isinstance(self._view, History | Differing):
             self._close()
-            self._go(None)
+            self._go(place)
 
     def action_list(self) -> None:
         """List every request of the session, or leave the list."""
