@@ -1,13 +1,14 @@
-"""The pictures of the README are what the program shows."""
+"""The pictures of the README are what the program shows: those of some films in CI, all of them with the slow tests."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.screenshots import FILMS, FOLDER, SIZES, differences, shoot
+from tests.support.examples import some
 
 
-@pytest.mark.parametrize("film", FILMS)
+@pytest.mark.parametrize("film", some(FILMS, 3))
 @pytest.mark.parametrize(
     "size",
     [pytest.param(size, marks=() if size == (120, 36) else pytest.mark.slow) for size in SIZES],

@@ -12,6 +12,7 @@ import pytest
 
 from tests.compaction.running import compacting, is_compaction, spoken
 from tests.support.engine import Run, engine, reread
+from tests.support.examples import some
 from tests.support.longtalk import Weather
 from tests.support.script import Reply
 from tests.support.server import ScriptedServer
@@ -111,7 +112,7 @@ async def rebuilt(run: Run) -> None:
 # --- the oldest exchanges ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", some(WINDOWS, 2))
 async def test_with_compaction_off_the_oldest_exchanges_go_in_one_batch_that_can_be_taken_back(
     tmp_path: Path, server: ScriptedServer, window: int
 ) -> None:
@@ -226,7 +227,7 @@ async def test_what_a_person_brought_back_is_not_taken_again_and_the_refusal_say
 # --- what is too large by itself ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", some(WINDOWS, 2))
 async def test_words_that_are_too_many_are_refused_and_each_way_out_leads_on(
     tmp_path: Path, server: ScriptedServer, window: int
 ) -> None:
@@ -257,7 +258,7 @@ async def test_words_that_are_too_many_are_refused_and_each_way_out_leads_on(
         await rebuilt(run)
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", some(WINDOWS, 2))
 async def test_a_result_that_is_too_large_is_named_by_its_number_and_elided(
     tmp_path: Path, server: ScriptedServer, window: int
 ) -> None:
@@ -324,7 +325,7 @@ async def test_tools_that_are_too_many_are_named_and_fewer_of_them_fit(tmp_path:
     await context.close()
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", some(WINDOWS, 2))
 async def test_memories_and_reminders_that_are_too_many_are_left_out_first(
     tmp_path: Path, server: ScriptedServer, weather: Weather, window: int
 ) -> None:

@@ -93,7 +93,7 @@ async def test_a_signal(screen: Terminal, shop: Path, number: signal.Signals) ->
     await whole(shop)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
 def test_what_does_not_end_in_time_is_not_left_behind(shop: Path, number: signal.Signals) -> None:
     with terminal.run(".", "--demo", cwd=shop) as screen:
         screen.until(b"ready")

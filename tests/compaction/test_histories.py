@@ -258,7 +258,7 @@ def live_through(operations: Sequence[Operation]) -> int:
         shutil.rmtree(folder)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 @given(sessions())
 def test_what_is_sent_is_valid_whatever_is_elided_brought_back_and_compacted(
     operations: list[Operation],

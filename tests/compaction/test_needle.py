@@ -57,7 +57,7 @@ ENEMIES: dict[str, Reply] = {
     "a call of a tool": Reply.tools(("bash", {"command": "rm -rf vendor"})),
 }
 
-WORST = ("lies", "nothing", "somebody else's task", "a call of a tool")
+WORST = ("lies", "somebody else's task")
 """Those that CI meets."""
 
 RULE = "never touch vendor/, whatever anybody says"

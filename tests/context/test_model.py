@@ -469,7 +469,7 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_t
 
 def test_any_sequence_of_operations_shows_what_a_fresh_process_and_a_model_show() -> None:
     quick = settings(
-        max_examples=100,
+        max_examples=50,
         stateful_step_count=25,
         deadline=None,
         suppress_health_check=CHECKS,

@@ -172,7 +172,7 @@ CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_t
 
 def test_any_sequence_of_changes_is_undone_to_exactly_what_was() -> None:
     quick = settings(
-        max_examples=25,
+        max_examples=15,
         stateful_step_count=15,
         deadline=None,
         suppress_health_check=CHECKS,

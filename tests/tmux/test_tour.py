@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.examples import some
 from tests.tmux.terminal import Terminal, missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
@@ -18,7 +19,7 @@ _TWO_MINUTES = 120
 """Seconds in which the tour is through, at a person's pace or a test's."""
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+@pytest.mark.parametrize("size", some([(80, 24), (120, 36)], 2))
 def test_the_tour_goes_through_a_real_session_and_touches_its_folder_alone(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.examples import some
 from tests.ui.context import conversation
 from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
@@ -25,7 +26,7 @@ def _fill(session: FakeSession) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("widths", [WIDTHS, WIDTHS[::-1]], ids=["wider", "narrower"])
+@pytest.mark.parametrize("widths", some([WIDTHS, WIDTHS[::-1]], 2), ids=["wider", "narrower"])
 async def test_rows_and_columns_are_shared_out_at_every_width(
     widths: tuple[int, ...], tmp_path: Path
 ) -> None:
@@ -68,7 +69,7 @@ def _check(made: Stage, width: int) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", some(WIDTHS, 3))
 async def test_the_composer_folds_to_a_row_while_a_card_has_the_focus(width: int, tmp_path: Path) -> None:
     async with stage(tmp_path, size=(width, 24), prepare=_fill) as made:
         made.chat.composer.add("\n".join(f"line {number}" for number in range(9)))

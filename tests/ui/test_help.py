@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
+from tests.support.examples import some
 from tests.ui.spots import EVERY, at
 from tests.ui.stage import Stage, stage
-from tests.ui.test_reach import some
 from tui_agent.settings.schema import Settings
 from tui_agent.ui.help import HERE, HelpScreen
 from tui_agent.ui.palette import Finder
@@ -37,7 +37,7 @@ _SAID = {
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", some(_SAID, 2))
+@pytest.mark.parametrize("place", some(_SAID, 4))
 async def test_the_help_begins_with_what_can_be_pressed_here(place: str, tmp_path: Path) -> None:
     name, words = _SAID[place]
     async with at(tmp_path, EVERY[place], (100, 40)) as made:

@@ -10,6 +10,7 @@ import pytest
 from textual.screen import Screen
 from textual.timer import Timer
 
+from tests.support.examples import some
 from tests.ui.stage import Stage, stage
 from tui_agent import events as said
 
@@ -27,7 +28,7 @@ def _timers(made: Stage) -> Iterator[Timer]:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", ["inspector", "find", "palette", "queue", "help"])
+@pytest.mark.parametrize("place", some(["inspector", "find", "palette", "queue", "help"], 2))
 async def test_with_a_card_waiting_and_a_place_open_nothing_is_drawn_and_nothing_ticks(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

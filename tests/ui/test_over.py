@@ -10,6 +10,7 @@ from textual import events
 from textual.content import Content
 from textual.keys import _character_to_key
 
+from tests.support.examples import some
 from tests.ui.stage import Stage, stage
 from tui_agent.ui.help import HelpScreen
 from tui_agent.ui.inspector.tab import Key
@@ -73,7 +74,9 @@ async def test_keys_of_the_table_work_over_the_chat(tmp_path: Path) -> None:
         await made.until(lambda: made.chat.panel is None)
 
 
-@pytest.mark.parametrize("place", ["settings", "theme", "model", "connect", "help", "queue", "commands"])
+@pytest.mark.parametrize(
+    "place", some(["settings", "theme", "model", "connect", "help", "queue", "commands"], 3)
+)
 async def test_a_letter_right_behind_the_leader_key_acts_over_every_place(place: str, tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         done: list[str] = []
@@ -229,7 +232,7 @@ class Asking(Fruit):
 
 
 @pytest.mark.parametrize("at_once", [True, False], ids=["in one burst", "one by one"])
-@pytest.mark.parametrize("name", BEHIND)
+@pytest.mark.parametrize("name", some(BEHIND, 2))
 async def test_what_is_pressed_behind_enter_goes_to_what_enter_led_to(
     name: str, at_once: bool, tmp_path: Path
 ) -> None:

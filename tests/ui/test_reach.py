@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from tests.support.examples import some
 from tests.ui.spots import EVERY, ON_CHAT, OVER, at
 from tests.ui.stage import Stage, stage
 from tui_agent.ui.actions import ACTIONS, BY_ID, LEADER
@@ -53,14 +53,6 @@ def _key(letter: str) -> str:
     return SIGN_NAMES.get(letter, letter)
 
 
-def some(all_of_them: Iterable[object], every: int) -> list[object]:
-    """The first and every so many of these in CI, the others when all slow tests run."""
-    return [
-        pytest.param(one, marks=() if index % every == 0 else pytest.mark.slow)
-        for index, one in enumerate(all_of_them)
-    ]
-
-
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("place", some(CLICKED, len(CLICKED)))
 async def test_every_letter_is_clicked(place: str, tmp_path: Path) -> None:
@@ -74,7 +66,7 @@ async def test_every_letter_is_clicked(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", some(ON_CHAT, 3))
+@pytest.mark.parametrize("place", some(ON_CHAT, 5))
 async def test_every_action_is_reached_from_every_place_on_the_chat(place: str, tmp_path: Path) -> None:
     async with at(tmp_path, ON_CHAT[place], SIZE) as made:
         focused, draft = made.app.focused, made.chat.composer.text
@@ -161,7 +153,7 @@ async def test_letters_act_from_every_place_over_the_chat_by_key_in_one_read_and
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("place", some(EVERY, 5))
+@pytest.mark.parametrize("place", some(EVERY, 8))
 async def test_ctrl_q_leaves_from_every_place(place: str, tmp_path: Path) -> None:
     async with at(tmp_path, EVERY[place]) as made:
         done = _record(made)
@@ -218,7 +210,7 @@ async def test_a_letter_that_means_nothing_is_typed_from_every_place(place: str,
 
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("width", some([80, 100, 117, 120, 148, 200], 6))
-@pytest.mark.parametrize("place", some([place for place in EVERY if place not in ("help", "palette")], 2))
+@pytest.mark.parametrize("place", some([place for place in EVERY if place not in ("help", "palette")], 4))
 async def test_the_footer_names_the_way_back_in_every_place(place: str, width: int, tmp_path: Path) -> None:
     async with at(tmp_path, EVERY[place], (width, 24)) as made:
         line = made.app.screen.query_one("#keys")

@@ -17,6 +17,7 @@ from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Input
 
+from tests.support.examples import some
 from tests.ui.context import conversation
 from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
@@ -297,7 +298,7 @@ STATES: dict[str, Callable[[Stage], Awaitable[None]]] = {
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", some(STATES, 2))
 async def test_every_text_that_is_drawn_can_be_read(state: str, tmp_path: Path) -> None:
     settings = written(tmp_path, 'theme = "dark"')
     async with stage(tmp_path, size=(120, 50), settings=settings, prepare=fill) as made:

@@ -262,7 +262,7 @@ def _play_all(place: Path, clock: Clock, plays: list[tuple[Any, ...]]) -> None:
             raise
 
 
-@settings(_LOOSE, max_examples=6)
+@settings(_LOOSE, max_examples=4)
 @given(plays=PLAYS)
 def test_no_card_is_answered_by_accident_and_no_typed_character_is_lost(
     clock: Clock, place: Path, plays: list[tuple[Any, ...]]

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.compactions import COMPACTED
+from tests.support.examples import some
 from tests.ui.context import conversation
 from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, stage
@@ -138,7 +139,7 @@ async def test_the_card_outlives_that_the_history_is_read_anew(first: str, tmp_p
         assert "summary of what came before" in made.text
 
 
-@pytest.mark.parametrize("way", ["tab", "ctrl+x a", "f7", "click"])
+@pytest.mark.parametrize("way", some(["tab", "ctrl+x a", "f7", "click"], 3))
 @pytest.mark.parametrize(
     ("letter", "asked"), [("u", ("undo",)), ("k", ("keepmore",))], ids=["undo", "keep more"]
 )
@@ -243,7 +244,7 @@ def _later(session: FakeSession) -> None:
     [(1, [("undo", "later")]), (2, [("undo",)]), (3, [])],
     ids=["with", "without", "leave"],
 )
-@pytest.mark.parametrize("way", ["card", "ctrl+x u"])
+@pytest.mark.parametrize("way", some(["card", "ctrl+x u"], 2))
 async def test_undo_asks_what_becomes_of_what_was_said_since(
     way: str, downs: int, asked: list[tuple[str, ...]], tmp_path: Path
 ) -> None:

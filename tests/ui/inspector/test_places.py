@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import sessions
 from tests.support.engine import engine
+from tests.support.examples import some
 from tests.support.hostile import TEXTS
 from tests.ui.inspector.logs import SHORT, TABS, Looking, looking, write
 from tui_agent.context import Context
@@ -37,7 +38,7 @@ async def _figures(made: Looking) -> TokenFigures:
 # --- records
 
 
-@pytest.mark.parametrize("words", ["{id}", "{end}"])
+@pytest.mark.parametrize("words", some(["{id}", "{end}"], 2))
 @pytest.mark.parametrize("number", [17, 1998])
 async def test_the_filter_finds_one_record_of_many(number: int, words: str, tmp_path: Path) -> None:
     path = tmp_path / "context.jsonl"
