@@ -124,6 +124,9 @@ async def test_the_models_answer_cannot_be_edited_and_is_never_offered_to_be(
             await run.session.perform("edit", record, "other words")
         with pytest.raises(CommandError, match="is no message"):
             await run.session.perform("edit", "1", "other words")
+        for verb in ("elide", "drop"):
+            with pytest.raises(CommandError, match="is no message: it can be neither shortened nor dropped"):
+                await run.session.perform(verb, "1")
         await run.session.perform("drop", record)
         assert (await again(run)).reason == "end_turn"
         assert [m["role"] for m in server.requests[-1]["messages"]] == ["user"]

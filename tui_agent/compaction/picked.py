@@ -29,9 +29,9 @@ async def shorten(context: Context, record: str) -> tuple[Record, int]:
     Returns the `_elide` record, and about how many tokens that frees.
 
     Raises:
-        ValueError: the record holds nothing that words could stand for.
+        ValueError: the record is no message, or holds nothing that words could stand for.
     """
-    items = list(_items(context.record(record)))
+    items = list(_items(_message(context, record)))
     if not items:
         raise ValueError("That record holds nothing that a few words could stand for; it can be dropped.")
     return await _elide(context, items)
@@ -56,9 +56,9 @@ async def drop(context: Context, record: str) -> tuple[Record, int]:
     """Send nothing of a record, nor anything in its place. Returns as `shorten` does.
 
     Raises:
-        ValueError: the record has no content.
+        ValueError: the record is no message, or has no content.
     """
-    return await _elide(context, [{"record": record, "as": None}])
+    return await _elide(context, [{"record": _message(context, record).id, "as": None}])
 
 
 def editable(context: Context, record: str) -> str:
@@ -113,6 +113,13 @@ async def bring_back(context: Context, record: str) -> int:
     if not count:
         raise ValueError("That record is not left out.")
     return count
+
+
+def _message(context: Context, name: str) -> Record:
+    record = context.record(name)
+    if record.role not in ("user", "assistant"):
+        raise ValueError("That record is no message: it can be neither shortened nor dropped.")
+    return record
 
 
 def _in_force(context: Context, batch: Record) -> dict[int, tuple[Record, Elision]]:
