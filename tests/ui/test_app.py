@@ -14,11 +14,12 @@ from tests.ui.context import FakeContext, conversation
 from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, folder, stage
 from tui_agent.settings.schema import Settings
-from tui_agent.ui import app as module
-from tui_agent.ui.app import TuiAgent, Wanted, style_sheets
+from tui_agent.ui import engine
+from tui_agent.ui.app import TuiAgent, Wanted
 from tui_agent.ui.chat.answering import WAYS_OUT
 from tui_agent.ui.farewell import farewell
 from tui_agent.ui.inspect import LogApp
+from tui_agent.ui.looks import style_sheets
 
 
 def test_the_style_sheets_are_found_in_a_checkout() -> None:
@@ -231,5 +232,5 @@ def test_the_engine_is_imported_without_a_collection_in_between() -> None:
     import gc
 
     assert gc.isenabled()
-    assert module._import("tui_agent.wiring").open_session
+    assert engine.imported("tui_agent.wiring").open_session
     assert gc.isenabled()

@@ -25,6 +25,7 @@ PLACES = (
     "models",
     "waiting",
     "theme_list",
+    "engine",
 )
 MORE_PLACES = (
     *("own_themes", "contrast", "tour", "plain", "inspect", "listing", "rows", "table", "leaf", "memory"),

@@ -236,9 +236,9 @@ def _inspect(options: argparse.Namespace) -> int:
     if not Path(options.path).exists():
         raise Failed(f"{options.path} does not exist")
     if not options.json and sys.stdin.isatty() and sys.stdout.isatty() and not _is_dumb():
-        from tui_agent.ui.app import run_inspector
+        from tui_agent.ui import inspect
 
-        return run_inspector(Path(options.path))
+        return inspect.run(Path(options.path))
     from tui_agent.cli import context
 
     return context.inspect(options)

@@ -8,8 +8,6 @@ written, the session is closed, and the shell shows how to go on.
 from __future__ import annotations
 
 import asyncio
-import gc
-import importlib
 import os
 import signal
 import sys
@@ -29,6 +27,7 @@ from tui_agent import literal
 from tui_agent.ui.attention import Attention, title
 from tui_agent.ui.chat.answering import WAYS_OUT, Answering
 from tui_agent.ui.chat.attachments import Prompt
+from tui_agent.ui.looks import style_sheets
 from tui_agent.ui.over import Over, Place
 from tui_agent.ui.switching import BACK, Switching, Wanted
 from tui_agent.ui.terminal import register_keys, set_title
@@ -52,7 +51,6 @@ _FRAME_S = 0.1
 """Seconds that a frame may take when the history is shown."""
 _LEAVE_S = 0.4
 """Seconds for giving the terminal back after that."""
-_DRAWS_HISTORY = ("tui_agent.ui.transcript.render", "markdown_it")
 _FIRST_STYLES = ("app", "chat", "transcript")
 """Style sheets of what the first frame shows."""
 _TITLE = 40
@@ -63,24 +61,6 @@ class Opener(Protocol):
     """Opens a session; `listen` hears its events from the first one on."""
 
     def __call__(self, wanted: Wanted, listen: Callable[[Event], None]) -> Awaitable[Session]: ...
-
-
-def styles_folder() -> Path:
-    """Where the style sheets lie: in the installed package, or beside it in a checkout.
-
-    Raises:
-        FileNotFoundError: in neither.
-    """
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "styles", package.parent / "styles"):
-        if (folder / "app.tcss").is_file():
-            return folder
-    raise FileNotFoundError(f"no style sheets in {package / 'styles'}: install tui-agent again")
-
-
-def style_sheets() -> list[str | PurePath]:
-    """The style sheets, by name."""
-    return sorted(styles_folder().glob("*.tcss"))
 
 
 def _first(sheet: str | PurePath) -> bool:
@@ -150,10 +130,12 @@ class TuiAgent(Switching):
         self.run_worker(self._opening(), name="open", group="open", exit_on_error=False)
 
     async def _opening(self) -> None:
+        from tui_agent.ui.engine import collect_again, give_back  # not needed before the first frame
+
         try:
             self.session = await self._opener(self.wanted, self._listen)
         finally:
-            _collect_again()
+            collect_again()
             self._spare_keys()
             self.read_later_styles()  # a card may come next
         await self._chat.attach(self.session)
@@ -165,30 +147,15 @@ class TuiAgent(Switching):
         self._settled = True
         self._listening.set()
         self._tell_terminal()
-        await asyncio.to_thread(_give_back)
+        await asyncio.to_thread(give_back)
 
     async def _open_with_engine(self, wanted: Wanted, listen: Callable[[Event], None]) -> Session:
-        opening = await asyncio.to_thread(_import, "tui_agent.opening")
-        reading = opening.read(wanted.workspace, self.settings, resume=wanted.resume, listen=listen)
-        # what the history is drawn with comes meanwhile: the loop would stand still for it
-        drawing = asyncio.to_thread(_import, *_DRAWS_HISTORY)
-        log = (await asyncio.gather(reading, drawing))[0]
+        from tui_agent.ui import engine  # not needed before the first frame
+
+        log = await engine.read(wanted, self.settings, listen)
         if len(log.context.history):
             await self._shown(partial(self._chat.preview, log.context))
-        wiring = await asyncio.to_thread(_import, "tui_agent.wiring")
-        session: Session = await wiring.open_session(
-            wanted.workspace,
-            self.settings,
-            resume=wanted.resume,
-            profile=wanted.profile,
-            model=wanted.model,
-            demo=wanted.demo,
-            append_system=wanted.append_system,
-            mode=wanted.mode,
-            listen=listen,
-            log=log,
-        )
-        return session
+        return await engine.open_session(wanted, self.settings, listen, log)
 
     async def _shown(self, show: Callable[[], None]) -> None:
         """Show something, and wait for the frame with it: what is imported next would hold it up."""
@@ -412,49 +379,6 @@ def _die(code: int) -> None:
     if process is not None:  # else nothing was started
         process.kill_all()
     os._exit(code)
-
-
-def _import(*names: str) -> Any:
-    """Import these without a garbage collection in between: it would stop the loop for tens of milliseconds.
-
-    It gives back the last of them.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return [importlib.import_module(name) for name in names][-1]
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _collect_again() -> None:
-    """The start is over, which ran without garbage collection: what it made stays, so it is left out from now on."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
-
-
-def _give_back() -> None:
-    """Give the system the memory that only the opening took."""
-    from tui_agent.llm.heap import trim
-
-    trim()
-
-
-def run_inspector(path: Path) -> int:
-    """Show any context.jsonl, or the one in a folder, without writing anything; returns the exit code."""
-    from tui_agent.settings.load import load
-    from tui_agent.settings.rules import SettingsError
-    from tui_agent.ui.inspect import LogApp, read_with_engine
-
-    try:
-        settings = load()
-    except SettingsError:
-        settings = None  # a log can be looked at while they are mended
-    app = LogApp(path, style_sheets(), read=read_with_engine, settings=settings)
-    code = app.run()
-    return code if code is not None else (app.return_code or 0)
 
 
 def run(

@@ -12,13 +12,15 @@ from textual.widgets import Static
 from textual.worker import Worker, WorkerState
 
 from tui_agent import literal
+from tui_agent.settings.load import load
+from tui_agent.settings.rules import SettingsError
 from tui_agent.settings.schema import Settings
 from tui_agent.ui import footer
 from tui_agent.ui.chat.copying import SAID_S, clip
 from tui_agent.ui.hosted import HostedApp
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.tab import Around
-from tui_agent.ui.looks import AUTO, Looks
+from tui_agent.ui.looks import AUTO, Looks, style_sheets
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -160,3 +162,14 @@ async def read_with_engine(path: Path) -> tuple[Context, Requests]:
     wiring = await asyncio.to_thread(importlib.import_module, "tui_agent.wiring")
     context: Context = await wiring.open_log(log)
     return context, wiring.requests_in(context)
+
+
+def run(path: Path) -> int:
+    """Show any context.jsonl, or the one in a folder, without writing anything; returns the exit code."""
+    try:
+        settings = load()
+    except SettingsError:
+        settings = None  # a log can be looked at while they are mended
+    app = LogApp(path, style_sheets(), read=read_with_engine, settings=settings)
+    code = app.run()
+    return code if code is not None else (app.return_code or 0)

@@ -1,4 +1,4 @@
-"""How the screen looks: theme, signs and motion as settings say, changed while the program runs.
+"""How the screen looks: its style sheets; theme, signs and motion as settings say, changed while the program runs.
 
 `theme = "auto"` follows the terminal: COLORFGBG gives the first guess, the terminal's own answer the last word.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tui_agent import paths
@@ -20,6 +20,24 @@ if TYPE_CHECKING:
     from tui_agent.settings.schema import Settings
 
 AUTO = "auto"
+
+
+def styles_folder() -> Path:
+    """Where the style sheets lie: in the installed package, or beside it in a checkout.
+
+    Raises:
+        FileNotFoundError: in neither.
+    """
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "styles", package.parent / "styles"):
+        if (folder / "app.tcss").is_file():
+            return folder
+    raise FileNotFoundError(f"no style sheets in {package / 'styles'}: install tui-agent again")
+
+
+def style_sheets() -> list[str | PurePath]:
+    """The style sheets, by name."""
+    return sorted(styles_folder().glob("*.tcss"))
 
 
 class Shown(Protocol):

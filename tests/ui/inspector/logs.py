@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.ui.stage import Stage
-from tui_agent.ui.app import style_sheets
 from tui_agent.ui.inspect import LogApp, read_with_engine
 from tui_agent.ui.inspector.panel import Panel
+from tui_agent.ui.looks import style_sheets
 
 TABS = ("Records", "Checkpoints", "Backups", "Tokens", "Request", "Events")
 SHORT = ("Records", "Points", "Backups", "Tokens", "Sent", "Events")
