@@ -229,6 +229,7 @@ async def test_what_is_refused_can_be_looked_at_and_its_items_are_the_total_that
             assert looked.manifest.total.count == run.context.weigh().total > looked.manifest.window == 8_000
             assert sum(item.tokens.count for item in looked.items) == looked.manifest.total.count
             assert "word word" in str(looked.request.body())
+            assert looked.stays == {run.context.history[-1].id: "newest words"}
             assert [len(server.requests), len(run.context.usages())] == [1, 1], "it is only looked at"
             await run.session.requests.follow()
             found = await run.session.requests.diff(0, None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine import Run, engine
+from tests.support.engine import Run, engine, scripted_settings
 from tests.support.script import Reply
 from tests.support.server import ScriptedServer
 from tui_agent.commands import CommandError
@@ -46,6 +46,18 @@ async def test_a_request_is_read_out_by_section_and_kind(tmp_path: Path) -> None
         assert "the endpoint counts" in (await _ask(run, "count"))[0]
         for sign in ("~", "≃", "+", "->"):
             assert sign not in said + told, "a reader of screens leaves signs out"
+
+
+async def test_what_does_not_fit_is_read_out_behind_the_ways_out(tmp_path: Path) -> None:
+    async with ScriptedServer() as server:
+        settings = scripted_settings(server, context_window=8_000, max_output_tokens=1_024)
+        async with engine(tmp_path, server, settings=settings) as run:
+            await run.context.append_message({"role": "user", "content": "word " * 9_000})
+            said = await _ask(run)
+            assert said[1].startswith("refused: the next request would be about ")
+            ways = [line for line in said if line.startswith("way out: ")]
+            assert ways and said[2 : 2 + len(ways)] == ways
+            assert any(line.startswith("of messages: your words, 1 item, about ") for line in said)
 
 
 @pytest.mark.parametrize("words", [("7",), ("first",), ("diff", "1"), ("diff", "1", "x"), ("a", "b", "c")])
