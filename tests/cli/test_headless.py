@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,29 @@ def test_json_is_one_object(server: Served, run: Inside, shop: Path) -> None:
     assert data["usage"] == {"input": 120, "output": 17, "cache_read": 90, "cache_write": 5}
     (call,) = data["tool_calls"]
     assert (call["name"], call["input"], call["outcome"]) == ("read_file", {"path": "a.txt"}, "ok")
-    assert set(data) == {"session", "text", "tool_calls", "usage", "stop_reason"}
+    assert set(data) == {"session", "text", "tool_calls", "usage", "cost", "stop_reason"}
+
+
+def test_json_tells_what_the_run_and_the_session_cost_and_money_only_with_a_price(
+    server: Served, run: Inside, shop: Path, home: Path
+) -> None:
+    def asked(*more: str) -> dict[str, Any]:
+        server.script(Reply.text("hello").using(input=10_000, output=200, cache_read=30_000))
+        cost: dict[str, Any] = run("-p", "hello", "--output-format", "json", *more).data["cost"]
+        return cost
+
+    cost = asked()
+    assert cost["run"] == cost["session"]
+    tokens = {"input": 10_000, "output": 200, "cache_read": 30_000, "cache_write": 0}
+    assert {kind: cost["run"][kind] for kind in tokens} == tokens
+    assert (cost["run"]["requests"], cost["run"]["hit_rate"]) == (1, 0.75)
+    assert (cost["run"]["dollars"], cost["run"]["unpriced"]) == (None, 40_200)
+    with (home / "config" / "settings.toml").open("a") as file:
+        file.write('\n[prices."scripted-1"]\ninput = 2.0\noutput = 10.0\ncache_read = 0.2\n')
+    cost = asked("--continue")
+    assert (cost["run"]["requests"], cost["session"]["requests"]) == (1, 2)
+    assert (cost["run"]["dollars"], cost["session"]["dollars"]) == (0.028, 0.056)
+    assert cost["run"]["models"][0]["model"] == "scripted-1"
 
 
 def test_stream_json_is_a_line_for_each_event(server: Served, run: Inside) -> None:

@@ -1,7 +1,8 @@
 """`tui-agent -p PROMPT`: one prompt, answered without a screen.
 
 `text` streams the answer to the standard output and what went on around it (notices, refused calls, errors) to the
-standard error. `json` prints one object at the end, `stream-json` a line for each event. Nobody can be asked here:
+standard error. `json` prints one object at the end, with what the run and the session cost; `stream-json` a line for
+each event. Nobody can be asked here:
 a tool call that no rule allows is refused, and the model is told so; a plan is printed, and ends the turn. An
 interrupt stops the turn, leaves a sound session and ends with 130. With `--goal` the prompt is a goal, which is worked
 on until it is complete (code 0), or blocked, paused or out of budget (code 1).
@@ -48,13 +49,14 @@ from tui_agent.events import (
     UsageReported,
 )
 from tui_agent.literal import one_line, visible
+from tui_agent.llm.money import KINDS, Tally, figures
 from tui_agent.settings.secrets import redact
 
 if TYPE_CHECKING:
     import argparse
 
     from tui_agent.agent.session import Session
-    from tui_agent.settings.schema import Settings
+    from tui_agent.settings.schema import Price, Settings
 
 NOBODY = "Nobody can be asked: there is no screen, and no rule allows the call. Do without it, or say what is needed."
 """What the model is told when a call would need an answer."""
@@ -76,7 +78,7 @@ def run(options: argparse.Namespace, workspace: Path, settings: Settings, resume
         raise Failed("the prompt is empty")
     for notice in settings.notices:
         complain(notice)
-    reporter = _REPORTERS[options.output_format or "text"]()
+    reporter = _REPORTERS[options.output_format or "text"](settings.prices)
     return asyncio.run(_Run(options, workspace, settings, resume, reporter).talk(prompt))
 
 
@@ -188,6 +190,7 @@ class _Run:
             if isinstance(late, TurnEnded):
                 ended = late
         goal = session.goal.now if self._options.goal else None
+        await self._reporter.close(session)
         self._reporter.end(session.id, ended, None if goal is None else msgspec.to_builtins(goal))
         if self._signal:
             return _INTERRUPTED + self._signal
@@ -220,7 +223,10 @@ def _opened(session: str) -> str:
 
 
 class _Reporter:
-    """Hears the events of a run and tells them in one of the formats."""
+    """Hears the events of a run and tells them in one of the formats. `prices` are those of settings, by model."""
+
+    def __init__(self, prices: Mapping[str, Price]) -> None:
+        self._prices = prices
 
     def hear(self, event: Event) -> None:
         """Something happened."""
@@ -231,6 +237,9 @@ class _Reporter:
     def presented(self, plan: str) -> None:
         """A plan was presented, as Markdown."""
 
+    async def close(self, session: Session) -> None:
+        """All is over, and the session still open."""
+
     def end(self, session: str, ended: TurnEnded, goal: Mapping[str, Any] | None) -> None:
         """All is over. `goal`: how it stands, where it was one."""
 
@@ -238,7 +247,8 @@ class _Reporter:
 class _Text(_Reporter):
     """The answer as it comes; everything else on the standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: Mapping[str, Price]) -> None:
+        super().__init__(prices)
         self._show = visible if sys.stdout.isatty() else str
         self._at_line_start = True
         self._block = 0
@@ -316,10 +326,14 @@ class _Text(_Reporter):
 class _Json(_Reporter):
     """One object when all is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: Mapping[str, Price]) -> None:
+        super().__init__(prices)
         self._text = ""
         self._calls: dict[str, dict[str, Any]] = {}
-        self._usage = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
+        self._tally = Tally(prices)
+        self._summaries = 0
+        self._session: Mapping[str, Any] | None = None
+        """What the whole session came to; None if that cannot be read."""
         self._error = self._plan = ""
 
     def presented(self, plan: str) -> None:
@@ -335,24 +349,44 @@ class _Json(_Reporter):
                 entry = self._calls.setdefault(call, {"id": call, "name": tool, "input": {}})
                 entry.update(outcome=outcome, summary=summary)
             case UsageReported():
-                for key in self._usage:
-                    self._usage[key] += getattr(event, key)
+                self._add(event, event.input, predicted=event.predicted)
             case Notice(text=text, source="compaction", level="warning" | "error"):
                 complain(text)
-            case CompactionCompleted():
-                self._usage["input"] += event.input - event.cache_read - event.cache_write
-                self._usage["output"] += event.output
-                self._usage["cache_read"] += event.cache_read
-                self._usage["cache_write"] += event.cache_write
+            case CompactionCompleted() if event.output:
+                self._summaries += 1
+                self._add(event, event.input - event.cache_read - event.cache_write)
             case RequestFailed() | LogFailed():
                 self._error = _told(event)
 
+    def _add(
+        self, event: UsageReported | CompactionCompleted, plain: int, predicted: int | None = None
+    ) -> None:
+        self._tally.add(
+            event.model,
+            input=plain,
+            output=event.output,
+            cache_read=event.cache_read,
+            cache_write=event.cache_write,
+            predicted=predicted,
+        )
+
+    async def close(self, session: Session) -> None:
+        from tui_agent.agent.commands.cost import cost
+        from tui_agent.agent.requests import NotBuilt
+
+        try:
+            self._session = (await cost(session)).data
+        except (NotBuilt, OSError) as error:
+            complain(f"what the session cost cannot be read: {error}")
+
     def end(self, session: str, ended: TurnEnded, goal: Mapping[str, Any] | None) -> None:
+        total = self._tally.total
         result = {
             "session": session,
             "text": self._text,
             "tool_calls": list(self._calls.values()),
-            "usage": self._usage,
+            "usage": {kind: getattr(total, kind) for kind in KINDS},
+            "cost": {"run": figures(self._tally, self._summaries), "session": self._session},
             "stop_reason": ended.reason,
         }
         if self._plan:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tui_agent.settings.schema import Price
 
 _MILLION = 1_000_000
-_KINDS = ("input", "output", "cache_read", "cache_write")
+KINDS = ("input", "output", "cache_read", "cache_write")
+"""Of tokens, as a usage tells them."""
 
 
 class Spent(Struct):
@@ -66,7 +67,7 @@ class Spent(Struct):
 
     def add(self, other: Spent) -> None:
         """Take in another's figures."""
-        for key in (*_KINDS, "requests", "foreseen", "served", "asked", "unpriced"):
+        for key in (*KINDS, "requests", "foreseen", "served", "asked", "unpriced"):
             setattr(self, key, getattr(self, key) + getattr(other, key))
         if other.dollars is not None:
             self.dollars = (self.dollars or 0.0) + other.dollars
@@ -124,9 +125,7 @@ class Tally:
         price = self._prices.get(spent.model)
         if price is None:
             return None, spent.sent + spent.output
-        return cost(spent, price), sum(
-            getattr(spent, kind) for kind in _KINDS if getattr(price, kind) is None
-        )
+        return cost(spent, price), sum(getattr(spent, kind) for kind in KINDS if getattr(price, kind) is None)
 
 
 def cost(usage: Usage | Spent, price: Price) -> float:
@@ -154,13 +153,20 @@ def line(spent: Spent) -> str:
     return ", ".join([*parts, spent.price] if spent.dollars else parts)
 
 
+def figures(tally: Tally, summaries: int) -> dict[str, Any]:
+    """What requests came to as plain data, together and by model; `summaries` of them were for summaries."""
+    (together,) = told([tally.total])
+    del together["model"]
+    return {**together, "summaries": summaries, "models": told(tally.models)}
+
+
 def told(spent: Iterable[Spent]) -> list[dict[str, Any]]:
     """The figures as plain data."""
     return [
         {
             "model": one.model,
             "requests": one.requests,
-            **{kind: getattr(one, kind) for kind in _KINDS},
+            **{kind: getattr(one, kind) for kind in KINDS},
             "hit_rate": None if one.hit_rate is None else round(one.hit_rate, 4),
             "predicted": one.foreseen if one.asked else None,
             "dollars": None if one.dollars is None else round(one.dollars, 6),

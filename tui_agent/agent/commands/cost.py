@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui_agent.commands import Outcome
 from tui_agent.literal import one_line
 from tui_agent.llm.models import DEMO
-from tui_agent.llm.money import amount, told
+from tui_agent.llm.money import amount, figures
 
 if TYPE_CHECKING:
     from tui_agent.agent.session import Session
@@ -20,7 +20,7 @@ async def cost(session: Session) -> Outcome:
     tally = await session.spending.tally()
     total, summaries = tally.total, session.spending.summaries
     if not total.requests:
-        return Outcome("no requests yet", {"requests": 0, "summaries": 0, "models": []})
+        return Outcome("no requests yet", figures(tally, summaries))
     models = tally.models
     lines = [f"{_requests(total)}{_among(summaries)}: {_tokens(total)}", *_cached(total)]
     if len(models) > 1:
@@ -31,10 +31,7 @@ async def cost(session: Session) -> Outcome:
         lines.append(_money(models[0]))
     if session.spending.lost:
         lines.append(f"without {session.spending.lost:,} requests whose backup is no longer kept")
-    figures = {
-        key: getattr(total, key) for key in ("requests", "input", "output", "cache_read", "cache_write")
-    }
-    return Outcome("\n".join(lines), {**figures, "summaries": summaries, "models": told(models)})
+    return Outcome("\n".join(lines), figures(tally, summaries))
 
 
 def _of_model(spent: Spent) -> str:
