@@ -147,7 +147,9 @@ async def test_a_prompt_is_edited_with_its_lines_and_shown_as_it_is_sent(
         assert (await run.session.perform("record", words.id)).text == "other\nwords"
         await run.say("second")
         assert server.requests[-1]["messages"][0]["content"][0]["text"] == "other\nwords"
-        await run.session.perform("drop", words.id)
+        number = str(run.context.record(words.id).line)
+        dropped = await run.session.perform("drop", number)
+        assert f"(/unelide {number} brings it back)" in dropped.text, "the name that was said for it"
         with pytest.raises(CommandError, match="bring it back first"):
             await run.session.perform("edit", words.id, "more")
         await sound(run, server)

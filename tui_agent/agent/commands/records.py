@@ -91,7 +91,7 @@ async def _change(
     session.weigh()
     change = f"about {abs(freed):,} token{'' if abs(freed) == 1 else 's'} {'less' if freed >= 0 else 'more'}"
     return Outcome(
-        f"{done}: {change} (/unelide {identity} brings it back)",
+        f"{done}: {change} (/unelide {record} brings it back)",
         {"record": identity, "elide": made.id, "tokens": freed},
     )
 
