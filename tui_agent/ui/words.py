@@ -32,7 +32,7 @@ def number(count: int, mark: str = "exact") -> str:
     return f"{SIGNS.get(mark, '~')}{count:,}"
 
 
-GUESSED = "nobody has told that window, so it is a guess: context_window in the profile sets it"
+GUESSED = "a guess: context_window sets it"
 """Said beside a window that is marked so."""
 
 

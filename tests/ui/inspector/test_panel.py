@@ -14,6 +14,7 @@ from tests.ui.stage import Stage, stage
 from tui_agent import changes
 from tui_agent.context import Elision
 from tui_agent.messages.blocks import text_block
+from tui_agent.ui import words
 from tui_agent.ui.inspector.checkpoints import Checkpoints
 from tui_agent.ui.inspector.panel import Panel
 from tui_agent.ui.inspector.records import Records
@@ -52,6 +53,19 @@ async def test_every_line_of_the_log_stands_in_its_place_damaged_ones_too(
         assert "it is not JSON" in rows[at[1]]
         assert "hello" in rows[at[2]]
         assert "1 damaged" in made.text
+
+
+async def test_a_window_that_nobody_told_is_a_guess_in_the_tokens_and_on_the_status_line(
+    tmp_path: Path,
+) -> None:
+    def fill(session: FakeSession) -> None:
+        session.guessed = True
+        session.context.say("user", text_block("hello"))
+
+    async with stage(tmp_path, size=WIDE, prepare=fill) as made:
+        await _open(made, TABS.index("Tokens"))
+        await made.until(lambda: "of ~200,000 tokens" in made.text and words.GUESSED in made.text)
+        assert "/ ~200,000" in made.lines[0]
 
 
 async def test_it_is_beside_a_wide_chat_and_over_a_narrow_one(tmp_path: Path) -> None:
