@@ -58,6 +58,28 @@ async def test_damaged_lines_and_foreign_words_are_passed_over(tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize(
+    ("minute", "more", "why"),
+    [
+        (7, {"predicted": 0}, "nothing was said for 7 minutes, and the cache had let go of the one before"),
+        (4, {"predicted": 0}, ""),
+        (7, {"predicted": 90}, ""),
+        (7, {"predicted": 0, "parted": "a compaction"}, "it does not extend the one before: a compaction"),
+        (7, {"predicted": 0, "at": "later"}, ""),
+    ],
+    ids=["silence", "too small to be kept", "served", "parted", "no time"],
+)
+async def test_why_the_cache_did_not_serve_a_request_is_known(
+    minute: int, more: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "context.jsonl"
+    second = _usage(2, **{"at": f"2026-03-05T12:{minute:02}:59+00:00", **more})
+    path.write_bytes(_lines(_usage(1, predicted=0, at="2026-03-05T12:00:00+00:00"), second))
+    found = await _of(path)
+    assert found.follow() == 2
+    assert (found[0].uncached, found[1].uncached) == ("", why)
+
+
 async def test_a_torn_last_line_is_taken_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "context.jsonl"
     whole = _lines(*_turn(0), *_turn(1))

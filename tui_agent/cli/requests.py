@@ -221,10 +221,10 @@ def _which(built: Built) -> str:
         return f"{which}, {built.request.model}: {total}{of} tokens, {manifest.reserve:,} kept for the answer"
     turn = "" if sent.turn is None else f", turn {sent.turn}"
     foreseen = "" if sent.predicted is None else f" ({sent.predicted:,} foreseen)"
-    parted = f"\nit does not extend the one before: {one_line(sent.parted)}" if sent.parted else ""
+    uncached = f"\n{one_line(sent.uncached)}" if sent.uncached else ""
     return (
         f"request {sent.n}{turn}, {when(sent.at)}, {built.request.model}: {sent.cache_read:,} tokens read from the "
-        f"cache{foreseen}, {sent.cache_write:,} written, {sent.input:,} plain; {sent.output:,} answered{parted}"
+        f"cache{foreseen}, {sent.cache_write:,} written, {sent.input:,} plain; {sent.output:,} answered{uncached}"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LOG = ""
 """Stands for the log itself where files are named."""
 _NO_TURN = -1
+_KEPT = 5
+"""Minutes that a provider's cache keeps what nobody uses."""
 _USAGE, _POINT = b'"_usage"', b'"_checkpoint"'
 
 
@@ -34,8 +37,8 @@ class Sent(msgspec.Struct, frozen=True):
 
     `n` counts from 1, in the order in which they were sent. `turn` is the checkpoint of its turn, None without one.
     `input` is what was neither read from the provider's cache nor written to it; `predicted` what was expected to be
-    read; `parted` why it does not extend the one before, "" if it does. The record that tells of it lies at `offset` in
-    `file`: a backup, or `LOG`.
+    read; `parted` why it does not extend the one before, "" if it does; `silence` the minutes since that one, where the
+    cache had let go of it meanwhile, else 0. The record that tells of it lies at `offset` in `file`: a backup or `LOG`.
     """
 
     n: int
@@ -50,6 +53,16 @@ class Sent(msgspec.Struct, frozen=True):
     file: str
     offset: int
     parted: str = ""
+    silence: int = 0
+
+    @property
+    def uncached(self) -> str:
+        """Why the cache could not serve what the one before had left there, in words; "" if it could."""
+        if self.parted:
+            return f"it does not extend the one before: {self.parted}"
+        if self.silence:
+            return f"nothing was said for {self.silence} minutes, and the cache had let go of the one before"
+        return ""
 
     @property
     def total_input(self) -> int:
@@ -119,7 +132,8 @@ class SentRequests:
             body = decode(line)
         except Damaged:
             body = {}
-        turn = self._turns[place]
+        turn, parted = self._turns[place], str(body.get("parted") or "")
+        predicted = body["predicted"] if type(body.get("predicted")) is int else None
         params = body.get("params")
         model = params.get("model") if isinstance(params, Mapping) else None
         return Sent(
@@ -131,11 +145,22 @@ class SentRequests:
             output=_count(body, "output"),
             cache_read=_count(body, "cache_read"),
             cache_write=_count(body, "cache_write"),
-            predicted=body["predicted"] if type(body.get("predicted")) is int else None,
+            predicted=predicted,
             file=file,
             offset=offset,
-            parted=str(body.get("parted") or ""),
+            parted=parted,
+            silence=self._silence(place, body.get("at")) if predicted == 0 and not parted else 0,
         )
+
+    def _silence(self, place: int, at: object) -> int:
+        """The minutes between the request before and that time, if a cache lapses in so many."""
+        try:
+            before = decode(self._line(place - 1)[2]).get("at") if place else None
+            passed = datetime.fromisoformat(str(at)) - datetime.fromisoformat(str(before))
+        except (Damaged, NoSuchBackup, TypeError, ValueError):
+            return 0
+        minutes = int(passed.total_seconds() // 60)
+        return minutes if minutes >= _KEPT else 0
 
     def _line(self, place: int) -> tuple[str, int, bytes]:
         with self._lock:

@@ -71,9 +71,8 @@ def figures(built: Built, counted: str) -> list[Content]:
             f"{sent.cache_write:,} written, {sent.input:,} plain; {sent.output:,} answered"
         )
     lines = [Content.styled(said, "$text-muted")]
-    if sent is not None and sent.parted:
-        why = f"it does not extend the one before: {literal.one_line(sent.parted)}"
-        lines.append(Content.styled(why, "$text-warning"))
+    if sent is not None and sent.uncached:
+        lines.append(Content.styled(literal.one_line(sent.uncached), "$text-warning"))
     return [*lines, Content.styled(literal.one_line(counted), "$text-secondary")] if counted else lines
 
 

@@ -95,10 +95,10 @@ def _made_of(built: Built) -> list[str]:
 
 def _figures(sent: Sent) -> str:
     foreseen = "" if sent.predicted is None else f", {sent.predicted:,} were foreseen"
-    parted = f"; it does not extend the one before: {literal.one_line(sent.parted)}" if sent.parted else ""
+    uncached = f"; {literal.one_line(sent.uncached)}" if sent.uncached else ""
     return (
         f"{sent.cache_read:,} tokens read from the cache, {percent(sent.cache_read, sent.total_input)}{foreseen}; "
-        f"{sent.cache_write:,} written to it, {sent.input:,} plain, {sent.output:,} answered{parted}"
+        f"{sent.cache_write:,} written to it, {sent.input:,} plain, {sent.output:,} answered{uncached}"
     )
 
 
