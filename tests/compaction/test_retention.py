@@ -97,6 +97,43 @@ async def test_what_was_told_last_of_a_goal_and_a_plan_in_force_stays(said: Said
     assert len(await missing(said, retained, goal)) == 1, "a compaction without it is not carried out"
 
 
+async def test_of_a_goal_stay_its_words_and_how_it_stands_since_and_nothing_of_one_that_is_reached(
+    said: Said,
+) -> None:
+    context = said.context
+
+    async def told(name: str) -> str:
+        body = {"role": "user", "content": f"the {name}"}
+        (record,) = await context.append_message(body, origin="injection", sources=[{"name": name}])
+        return record.id
+
+    await told("goal:news")
+    before, words, since = await told("goal:news"), await told("goal"), await told("goal:news")
+    await turns(said, 4)
+    await context.set_state("goal", {"text": "x", "status": "active"})
+    assert {before, words, since} & set(retain(context).preserved) == {words, since}
+    await context.set_state("goal", {"text": "x", "status": "complete"})
+    assert not {before, words, since} & set(retain(context).preserved)
+
+
+async def test_a_goal_of_which_the_words_changed_is_shortened_where_there_is_no_room(said: Said) -> None:
+    context = said.context
+    records = []
+    for words in ("the long goal " * 900, "the short goal"):
+        body = {"role": "user", "content": words}
+        (record,) = await context.append_message(body, origin="injection", sources=[{"name": "goal"}])
+        await said.answer("I work on it")
+        records.append(record.id)
+    retained = retain(context, newest=5, room=2_000)
+    assert not retained.replaced and retained.stays < 2_000
+    (item,) = retained.cut
+    assert (item["record"], item["block"]) == (records[0], None) and "a newer one" in item["as"]
+    assert "1 older reminder shortened" in retained.words()
+    assert retain(context, newest=5, room=20_000).cut == ()
+    await context.mark(records[0], pinned=True)
+    assert retain(context, newest=5, room=2_000).cut == ()
+
+
 async def test_results_and_reminders_do_not_count_among_the_newest(said: Said) -> None:
     await turns(said, 2)
     first = await said.words("now this")

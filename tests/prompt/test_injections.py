@@ -315,6 +315,16 @@ async def test_of_two_that_tell_nearly_the_same_the_higher_priority_stays(talk: 
     assert [put.name for put in (await run.say()).told] == ["high", "low"]
 
 
+async def test_what_amends_the_own_words_is_told_however_much_it_is_like_them(talk: Make) -> None:
+    source = Source("goal", LONG)
+    run = talk(source)
+    await run.say()
+    source.tells = [Told(LONG), Told(LONG.replace("word50", "other"), about="news")]
+    assert [left.why for left in (await run.say()).left] == ["goal tells it already"]
+    source.tells = [Told(LONG), Told(LONG.replace("word50", "other"), about="news", own=True)]
+    assert [put.name for put in (await run.say()).told] == ["goal:news"]
+
+
 async def test_what_another_has_told_before_is_told_where_the_own_word_since_was_different(
     talk: Make,
 ) -> None:
