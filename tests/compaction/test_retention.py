@@ -293,6 +293,16 @@ async def test_a_giant_result_is_cut_also_where_nothing_can_be_replaced(said: Sa
     assert [item["record"] for item in retained.cut] == [giant]
 
 
+async def test_a_result_that_a_person_brought_back_is_cut_again_only_where_they_ask(said: Said) -> None:
+    await said.words("look")
+    _, giant = await said.step("cat log", "x" * 300_000)
+    cut = retain(said.context, room=3_000).cut
+    batch = await said.context.elide(cut, by="auto", reason="budget")
+    await said.context.restore_elided(batch)
+    assert retain(said.context, room=3_000).cut == ()
+    assert [item["record"] for item in retain(said.context, room=3_000, again=True).cut] == [giant]
+
+
 async def test_pinned_results_and_words_are_never_cut(said: Said) -> None:
     await said.words("look " * 90_000)
     _, giant = await said.step("cat log", "x" * 300_000)

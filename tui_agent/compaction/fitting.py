@@ -5,7 +5,7 @@ It is chosen, and nothing is changed: what comes of it are the items of an elisi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tui_agent.compaction.priority import renewed_by, sources_of
@@ -48,6 +48,8 @@ def fitted(
     reasons: Mapping[str, Reason],
     room: int | None,
     utmost: int | None,
+    *,
+    again: bool = False,
 ) -> tuple[Items, int]:
     """Items that shorten what stays until it fits; and what it weighs then. Reminders out of date go first, then the
     largest results.
@@ -56,7 +58,13 @@ def fitted(
         kept: what stays, in order; `reasons` say why, by id.
         room: tokens that it may have together.
         utmost: tokens beyond which nothing could be sent any more: then results are cut to next to nothing.
+        again: also what a person brought back may be shortened: they ask for it.
     """
+    free = {
+        message.id
+        for message in kept
+        if reasons[message.id] not in _AS_IT_IS and (again or not context.brought_back(message.id))
+    }
     stays = sum(context.tokens(message.id).count for message in kept)
     count = Estimator(context.model, factor=context.factor).count
     items: dict[tuple[str, int], Mapping[str, Any]] = {}
@@ -65,12 +73,12 @@ def fitted(
             continue
         stays = sum(context.tokens(message.id).count for message in kept)
         items.clear()
-        for message in _outdated(context, kept, reasons):
+        for message in _outdated(context, kept, free):
             saved = context.tokens(message.id).count - context.estimated(message.id, {None: _OUTDATED})
             if saved > 0:
                 stays -= saved
                 items[message.id, 0] = {"record": message.id, "block": None, "as": _OUTDATED}
-        for weight, message, place in _results(kept, reasons, count):
+        for weight, message, place in _results(kept, free, count):
             over = stays - most
             if over <= 0:
                 break
@@ -86,26 +94,24 @@ def fitted(
     return tuple(items.values()), stays
 
 
-def _outdated(context: Context, kept: Sequence[Message], reasons: Mapping[str, Reason]) -> Iterator[Message]:
+def _outdated(context: Context, kept: Sequence[Message], free: Collection[str]) -> Iterator[Message]:
     """Reminders all of whose sources told something newer that stays: a goal of which the words were changed."""
     newer: frozenset[str] = frozenset()
     for message in reversed(kept):
         if message.origin == "injection":
             body = context.record(message.id).body
             sources = sources_of(body)
-            if sources and sources <= newer and reasons[message.id] not in _AS_IT_IS:
+            if sources and sources <= newer and message.id in free:
                 yield message
             newer |= renewed_by(body)
 
 
-def _results(
-    kept: Sequence[Message], reasons: Mapping[str, Reason], count: Any
-) -> list[tuple[int, Message, int]]:
+def _results(kept: Sequence[Message], free: Collection[str], count: Any) -> list[tuple[int, Message, int]]:
     """The results that may be cut: weight, message and place in it; the heaviest first."""
     found = [
         (count(block), message, place)
         for message in kept
-        if reasons[message.id] not in _AS_IT_IS
+        if message.id in free
         for place, block in enumerate(message.content)
         if block.get("type") == "tool_result"
     ]

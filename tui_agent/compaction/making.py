@@ -77,6 +77,7 @@ class Terms(Struct, frozen=True):
     """How much is to stay, as `retain` takes it, and the sizes that this comes of, all in tokens but `newest`.
 
     `floor` is the weight of prompt and tools, `limit` the weight at which a summary is due, `window` the model's.
+    `again`: a person asks, so that also what they brought back may be cut.
     """
 
     newest: int
@@ -87,6 +88,7 @@ class Terms(Struct, frozen=True):
     floor: int
     limit: int
     window: int
+    again: bool = False
 
     def chosen(
         self, context: Context, upto: int, also: Collection[str] = (), *, newest: int | None = None
@@ -104,6 +106,7 @@ class Terms(Struct, frozen=True):
             heavy=self.heavy,
             upto=upto,
             also=also,
+            again=self.again,
         )
 
 
@@ -208,6 +211,7 @@ def _terms(context: Context, wanted: Wanted, policy: Policy, *, most: int, windo
         floor=floor,
         limit=limit,
         window=window,
+        again=wanted.trigger == "manual",
     )
 
 

@@ -85,6 +85,7 @@ def retain(
     heavy: int | None = None,
     upto: int | None = None,
     also: Collection[str] = (),
+    again: bool = False,
 ) -> Retained:
     """Choose what stays of a context's history. Reads and weighs much of it: call it in a thread.
 
@@ -101,6 +102,7 @@ def retain(
         heavy: tokens of a summary from which on it goes although nothing else would: it is summarised again.
         upto: bytes of the log to look at; by default all.
         also: ids of messages that stay in any case.
+        again: results that a person brought back may be cut again.
     """
     messages = list(_before(context, upto))
     burdens = _heavy(context, messages, heavy)
@@ -110,7 +112,7 @@ def retain(
         chosen, replaced = {at: chosen.get(at, "newest") for at in range(len(messages))}, ()
     kept = tuple(messages[at] for at in sorted(chosen))
     reasons = {messages[at].id: chosen[at] for at in sorted(chosen)}
-    cut, stays = fitted(context, kept, reasons, room, utmost)
+    cut, stays = fitted(context, kept, reasons, room, utmost, again=again)
     return Retained(
         replaced=replaced,
         kept=kept,
