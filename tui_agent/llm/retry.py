@@ -77,6 +77,11 @@ class Retrying:
         return self.provider.window
 
     @property
+    def guessed(self) -> bool:
+        """True while nobody has told the window."""
+        return self.provider.guessed
+
+    @property
     def max_output_tokens(self) -> int:
         """The longest answer to ask for, in tokens."""
         return self.provider.max_output_tokens
