@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_nothing_outside_of_the_workspace_is_imported_and_that_is_said(
     guides = Guides(root, root)
     assert [guide.shown for guide in guides.read()] == ["AGENTS.md"]
     (notice,) = guides.notices
-    assert f"@../key.md, @{tmp_path}/key.md, @~/key.md, @in.md: not read" in notice
+    assert re.search(r"@\.\./key\.md, @/\S+, @~/key\.md, @in\.md: not read", notice)
     assert "consent" in notice
     assert guides.named == set()
 
