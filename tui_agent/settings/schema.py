@@ -74,7 +74,7 @@ class Profile(Table, frozen=True):
     context_window: int | None = rule(
         None,
         "integer",
-        "The model's window; left out: what the endpoint tells, else what is known of the model, else a guess (~).",
+        "The model's window; left out: as the endpoint tells, or known, or a guess (~).",
         minimum=LEAST_WINDOW,
         maximum=100_000_000,
         unit="tokens",
