@@ -92,6 +92,18 @@ async def test_escape_twice_opens_the_jump_card_and_escape_closes_it(tmp_path: P
         assert made.session.performed == []
 
 
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_a_key_that_is_pressed_again_after_another_is_not_pressed_twice(
+    tmp_path: Path, key: str
+) -> None:
+    async with stage(tmp_path) as made:
+        await made.press(key, "x", "backspace", key)
+        await made.settle()
+        assert made.chat.jump is None and made.app.is_running
+        await made.press(key)
+        await made.until(lambda: made.chat.jump is not None or not made.app.is_running)
+
+
 async def test_the_leader_key_lists_the_letters_and_a_letter_acts_without_typing(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.type("draft")

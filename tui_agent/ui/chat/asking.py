@@ -105,7 +105,7 @@ class Asking(Floor):
         action = ACTION_OF.get(known.name if known is not None else name)
         if action is not None and not rest.strip():
             self.act(action)
-        elif action is not None and known is None:
+        elif action is not None and known is None and self.session is not None:
             self.say(f"/{name} takes no words behind it", "warning")
             self.composer.put(text)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from textual import events
 from textual.message import Message
@@ -16,6 +16,7 @@ from tui_agent.ui.chat.status import StatusLine
 if TYPE_CHECKING:
     from tui_agent.events import Emit
     from tui_agent.ui import bindings
+    from tui_agent.ui.hosted import HostedApp
 
 _AGAIN = 3.0
 """Seconds within which a second ctrl+c quits."""
@@ -72,7 +73,7 @@ class Ladders(Finding):
         elif not self.composer.is_blank:
             self.composer.take()
             self.set_focus(self.composer)
-        elif now - self._stopped < _AGAIN:
+        elif now - self._stopped < _AGAIN and self._repeated:
             self.tell_app(self.QuitWanted())
         else:
             self._stopped = now
@@ -102,11 +103,16 @@ class Ladders(Finding):
             self.selected.clear_selection()
         elif self.focused is not self.composer:
             self.set_focus(self.composer)
-        elif now - self._escaped < _TWICE:
+        elif now - self._escaped < _TWICE and self._repeated:
             self._escaped = float("-inf")
             self._want_jump()
         else:
             self._escaped = now
+
+    @property
+    def _repeated(self) -> bool:
+        """Was the key pressed twice? Not if something else was pressed in between: that one was meant otherwise."""
+        return cast("HostedApp", self.app).presses > 1
 
     def stop_turn(self) -> bool:
         """Stop what runs; False if nothing does."""

@@ -100,7 +100,8 @@ class Writing(Ladders):
                 await self._submit(*each)
             elif not each.done():
                 each.set_result(True)
-                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # who waited goes on
+                await asyncio.sleep(0)  # and what it may have given to a worker begins
 
     def words_back(self, event: Rotated) -> None:
         """What was said at the checkpoint gone back to is offered anew; an undo takes it back."""
