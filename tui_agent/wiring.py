@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from tui_agent.prompt.manifest import Manifest
     from tui_agent.settings.schema import Settings
     from tui_agent.tools.mcp.servers import Servers
-
     from tui_agent.tools.permission import Mode
+
 
 async def open_session(
     workspace: Path,
@@ -81,8 +81,8 @@ async def open_session(
     model: str = "",
     demo: bool = False,
     append_system: str = "",
-    allow: Sequence[str] = (),
     mode: Mode | None = None,
+    allow: Sequence[str] = (),
     listen: Callable[[Event], None] | None = None,
     log: Log | None = None,
     attended: bool = True,
@@ -246,11 +246,11 @@ async def open_session(
         bus.emit(Notice(text, "info", "model"))
     for text in await premises.differences():
         bus.emit(Notice(text, "info", "session"))
+    if mode is not None and not session.read_only:
+        plans.mode.begin(mode)
     if plans.mode.lapsed:
         bus.emit(Notice(LAPSED, "info", "mode"))
     session.weigh(lacking=await asyncio.to_thread(premises.lacking))
-    if mode is not None and not session.read_only:
-        plans.mode.begin(mode)
     session.beside(_ask_limits(session), "limits")
     if servers is not None and not session.read_only:
         premises.settled = servers.settled

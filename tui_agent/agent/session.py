@@ -413,9 +413,9 @@ class Session(Showing):
     async def _make_ready(self) -> None:
         await self.premises.settle()
         await self.premises.write_missing()
+        await self.plans.mode.keep(self.emit)
         for text in await self.mend():
             self.emit(Notice(text, "warning", "session"))
-        await self.plans.mode.keep(self.emit)
 
     def _adopted(self, chosen: Chosen) -> None:
         self.announce_break()
