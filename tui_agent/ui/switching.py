@@ -252,7 +252,7 @@ class Switching(Desk):
     def _busy_answered(self, choice: str) -> None:
         step, self._step = self._step, None
         if choice not in (FINISH, STOP, STAY):
-            self._chat.composer.add(choice)
+            self._chat.composer.append(choice)
         if step is None or choice not in (FINISH, STOP):
             return
         going = asyncio.shield(self._change(step)) if choice == STOP else self._after_turn(step)

@@ -262,6 +262,19 @@ async def test_undo_asks_what_becomes_of_what_was_said_since(
         assert made.session.performed == asked
 
 
+async def test_words_of_ones_own_at_a_question_stand_behind_the_draft(tmp_path: Path) -> None:
+    async with stage(tmp_path, size=(120, 36)) as made:
+        await compacted(made)
+        _later(made.session)
+        made.chat.composer.put("a draft")
+        await made.press("ctrl+x", "u")
+        await made.until(lambda: made.chat.dock.card is not None, "the question")
+        await made.type("neither of them")
+        await made.press("enter")
+        await made.until(lambda: made.chat.dock.card is None, "the answer")
+        assert made.chat.composer.text == "a draft\nneither of them" and made.session.performed == []
+
+
 async def test_the_question_goes_when_another_change_of_history_comes_first(tmp_path: Path) -> None:
     async with stage(tmp_path, size=(120, 36)) as made:
         await compacted(made)

@@ -99,7 +99,7 @@ class Answering(Writing):
     def on_dock_chosen(self, event: Dock.Chosen) -> None:
         event.stop()
         if event.question.id == _OPENING and event.answer.note not in event.question.choices:
-            self.composer.add(event.answer.note)
+            self.composer.append(event.answer.note)
             self.work(self._ask_again(event.question), "cards")
         elif event.question.id == _OPENING:
             self.work(self.dock.settle(_OPENING), "cards")

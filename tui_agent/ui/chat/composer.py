@@ -163,6 +163,13 @@ class Composer(Signed):
         """Put `text` where the cursor is."""
         self.insert(literal.visible(text))
 
+    def append(self, words: str) -> None:
+        """Put words behind the draft, on a line of their own."""
+        if self.text:
+            self.move_cursor(self.document.end)
+            words = f"\n{words}"
+        self.add(words)
+
     def take(self, *, remember: bool = True) -> Prompt:
         """Empty the composer and return what it held; Up brings it back."""
         prompt = self.draft

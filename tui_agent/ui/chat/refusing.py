@@ -72,7 +72,7 @@ class Refusing:
             if answer.note in commands:
                 self._screen.slash(commands[answer.note])
             elif answer.note != _NOTHING:
-                self._screen.composer.add(answer.note)
+                self._screen.composer.append(answer.note)
 
         await self._screen.withdraw(_WAYS)  # what it offers may be done
         self._asked = True

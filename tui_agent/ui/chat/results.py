@@ -264,7 +264,7 @@ class Results:
             elif answer.note == _WITHOUT:
                 screen.work(screen.perform("undo"), "perform")
             elif answer.note != _LEAVE:
-                screen.composer.add(answer.note)
+                screen.composer.append(answer.note)
 
         await screen.offer(question, done)
 
