@@ -9,7 +9,7 @@ With the word `mute` it never answers at all; with `stubborn` it ends neither wi
 it to; with `strict` it ends where it is asked something before it was greeted. With `things` it has resources in two
 pages (`note:1` a text, `note:dot` a picture, `note:zip` data) and a template, and the prompts `review` {change, style}
 and `talk`, which speaks for both sides; `grow` adds a prompt too. With `silent` beside it, it does not say which, with
-`toolless` it has no tools, and does not know of any.
+`toolless` it has no tools, and does not know of any, with `empty` it has no resources, though it says so.
 """
 
 from __future__ import annotations
@@ -144,6 +144,8 @@ def call(name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> dict[str
 def thing(method: str | None, params: dict[str, Any]) -> dict[str, Any] | None:
     """The answer to what is asked of resources and prompts; None where there is none."""
     match method, params.get("uri") or params.get("name"):
+        case "resources/list" | "resources/templates/list" as kind, _ if "empty" in sys.argv:
+            return {"resources" if kind == "resources/list" else "resourceTemplates": []}
         case "resources/list", _:
             if params.get("cursor"):
                 return {"resources": RESOURCES[2:]}
@@ -172,7 +174,7 @@ def answer(message: dict[str, Any]) -> None:
     if method == "notifications/cancelled":
         cancelled.append(params.get("requestId"))
     elif method == "initialize":
-        server = {
+        server: dict[str, Any] = {
             "serverInfo": {"name": "small", "version": "1"},
             "capabilities": {"tools": {"listChanged": True}},
         }

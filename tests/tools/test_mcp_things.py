@@ -131,6 +131,14 @@ async def test_a_server_that_does_not_say_which_prompts_it_has_goes_on_with_the_
         assert "note:1" in str((await call(run, BOTH[0], server="notes")).content)
 
 
+async def test_a_server_that_says_it_has_resources_and_lists_none_adds_no_tools(workspace: Path) -> None:
+    async with used(workspace, {"servers": {"notes": small("things", "empty")}}) as run:
+        (server,) = run.servers.all
+        assert not server.offers.resources and not server.offers.fault
+        assert not {one.name for one in run.servers.tools()} & set(BOTH)
+        assert len(run.servers.prompts()) == 2
+
+
 async def test_a_server_without_tools_is_used_for_what_it_has(workspace: Path) -> None:
     async with used(workspace, {"servers": {"notes": small("things", "toolless")}}) as run:
         assert (run.servers.all[0].state, [one.name for one in run.servers.tools()]) == (

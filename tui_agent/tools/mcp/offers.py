@@ -47,7 +47,7 @@ class Prompt(Struct, frozen=True):
 
 
 class Offers(Struct, frozen=True):
-    """What a server has. `fault` says why its prompts are not known."""
+    """What a server has. `fault` says why its resources or prompts are not known."""
 
     resources: bool = False
     prompts: tuple[Prompt, ...] = ()
@@ -55,8 +55,14 @@ class Offers(Struct, frozen=True):
 
 
 async def resourceful(client: mcp.Client) -> bool:
-    """Whether the server has resources."""
-    return bool(client.server_capabilities and client.server_capabilities.resources)
+    """Whether the server has resources. Many a one says so and lists none, such as those of the `mcp` package."""
+    if not (client.server_capabilities and client.server_capabilities.resources):
+        return False
+    async for _ in _all(client.list_resources, "resources"):
+        return True
+    async for _ in _templates(client):
+        return True
+    return False
 
 
 async def prompts(client: mcp.Client) -> tuple[Prompt, ...]:

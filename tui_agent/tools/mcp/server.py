@@ -205,14 +205,14 @@ class Server:
 
     async def _besides(self, connection: Connection) -> Offers:
         """What it has beside tools; one that does not say goes on with its tools alone."""
-        seconds = self.spec.start_timeout
-        resources = await connection.ask(offers.resourceful, seconds)
+        seconds, resources, what = self.spec.start_timeout, False, "resources"
         try:
+            resources, what = await connection.ask(offers.resourceful, seconds), "prompts"
             return Offers(resources, await connection.ask(offers.prompts, seconds))
         except ServerError as error:
             if connection.lost:
                 raise
-            return Offers(resources, fault=f"its prompts are not known: {error}")
+            return Offers(resources, fault=f"its {what} are not known: {error}")
 
     def _learn(self, tools: list[Listed], besides: Offers) -> None:
         found = tuple(listing.wanted(tools, self.spec))
