@@ -21,6 +21,7 @@ from tui_agent.agent.commands import sharing as of_sharing
 from tui_agent.commands import Commands, arguments
 from tui_agent.ui import commands, help, remap
 from tui_agent.ui.actions import ACTIONS
+from tui_agent.ui.chat import ladders
 from tui_agent.ui.chat.completion import matching_commands
 from tui_agent.ui.help import HelpScreen
 
@@ -136,7 +137,8 @@ async def test_the_name_of_an_action_carries_it_out(tmp_path: Path) -> None:
             done.clear()
 
 
-async def test_what_is_not_built_is_not_known(tmp_path: Path) -> None:
+async def test_what_is_not_built_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ladders, "_TWICE", 0.0)
     async with stage(tmp_path) as made:
         for name in NOT_YET:
             assert _session_commands().find(name) is None

@@ -15,6 +15,7 @@ from tests.ui.fake import FakeSession
 from tests.ui.stage import Stage, folder
 from tui_agent.settings.schema import Settings
 from tui_agent.ui.app import TuiAgent, Wanted
+from tui_agent.ui.chat import ladders
 from tui_agent.ui.models import ModelScreen
 
 
@@ -69,7 +70,10 @@ async def test_a_place_opens_once_the_session_is_there(
         assert made.app.focused is not made.chat.composer
 
 
-async def test_commands_and_prompts_are_carried_out_in_the_order_they_were_given(tmp_path: Path) -> None:
+async def test_commands_and_prompts_are_carried_out_in_the_order_they_were_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ladders, "_TWICE", 0.0)
     async with before(tmp_path) as (made, door):
         done: list[str] = []
         for words in ("/model demo", "first", "/context", "second"):
