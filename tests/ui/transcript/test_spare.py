@@ -138,6 +138,23 @@ async def test_a_long_session_keeps_a_bounded_number_of_entries() -> None:
         assert made.transcript.follow
 
 
+async def test_a_checkpoint_that_the_cursor_is_on_keeps_the_words_behind_it() -> None:
+    async with day() as made:
+        await made.turns(0, 8)
+        transcript = made.transcript
+        transcript.focus()
+        await made.host.pilot.pause()
+        while transcript._cursor is None or not isinstance(transcript._cursor.entry, Mark):
+            transcript.action_block(-1)
+        mark = transcript._cursor.entry
+        transcript.action_scroll_end()
+        await made.turns(8, TURNS)
+        entries = transcript.entries
+        assert "prompt 2" not in prompts(transcript)
+        behind = entries[entries.index(mark) + 1]
+        assert isinstance(behind, Words) and behind.text == f"prompt {mark.number}"
+
+
 async def test_whoever_scrolls_back_reads_the_same_rows() -> None:
     seen: list[list[str]] = []
     for grows in (False, True):

@@ -115,6 +115,9 @@ class Spare:
         placed = self._layout.at(index)
         if placed is None or not self._may_go(placed):
             return index + 1
+        before = self._layout.at(index - 1) if index else None
+        if before is not None and isinstance(before.entry, Mark):
+            return index + 1  # the log would give the checkpoint once more, which stays before the words
         head = self._layout.at(index + 1) if isinstance(placed.entry, Mark) else placed
         start = self._place(head.entry) if head is not None else None
         if start is None or gives_results(self._history[start]):
