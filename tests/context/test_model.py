@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 )
 
 from tests.support import faults
-from tests.support.contextmodel import DAMAGED, HEADS, Body, Model, Shown, sound
+from tests.support.contextmodel import DAMAGED, Body, Model, Shown, sound
 from tui_agent.context import Context, ContextError, LogChanged, NothingToUndo
 from tui_agent.context.compacted import Replacement
 
@@ -167,7 +167,9 @@ class Sessions(RuleBasedStateMachine):
     def compact(self, data: st.DataObject, newest: int) -> None:
         names = [name for name, *_ in self.model.shown.history]
         picks = data.draw(st.lists(st.sampled_from(names), max_size=3)) if names else []
-        kept = {*picks, *names[len(names) - newest :]}
+        self.summarise({*picks, *names[len(names) - newest :]})
+
+    def summarise(self, kept: set[str]) -> None:
         self.compactions += 1
         summary = {"role": "user", "content": "so far", "id": f"S{self.compactions}", "origin": "summary"}
         change = Replacement(summary, kept, self.context.size, self.context.generation)
@@ -177,8 +179,8 @@ class Sessions(RuleBasedStateMachine):
 
     @rule()
     def take_back(self) -> None:
-        heads = [body for body in sound(self.model.current) if body["role"] in HEADS]
-        if not heads or heads[-1]["op"] != "compaction":
+        change = self.model.shown.change
+        if change is None or change["op"] != "compaction":
             with pytest.raises(NothingToUndo):
                 self.run(self.context.take_back())
         else:
@@ -447,6 +449,7 @@ def difference(context: Context, shown: Shown) -> str:
         ("tokens", context.token_count, shown.tokens),
         ("undo", context.can_undo, shown.undo is not None),
         ("redo", context.can_redo, shown.redo is not None),
+        ("change", context.change and context.change.backup, shown.change and shown.change["backup"]),
     ]
     for record in context.records:
         if record.role in ("user", "assistant"):
@@ -477,6 +480,31 @@ def test_any_sequence_of_operations_shows_what_a_fresh_process_and_a_model_show(
         database=None,
     )
     run_state_machine_as_test(Sessions, settings=quick)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [["take_back", "undo"], ["undo", "redo"], ["clear", "undo"], ["take_back", "undo", "tear", "reopen"]],
+    ids="-".join,
+)
+def test_a_compaction_that_stands_again_can_be_taken_back_again(steps: list[str]) -> None:
+    session = Sessions()
+    arguments: dict[str, dict[str, Any]] = {"clear": {"text": None}, "tear": {"tail": b"{"}}
+    try:
+        session.begin()
+        session.say(text="before", origin=None)
+        session.summarise(set())
+        for step in steps:
+            getattr(session, step)(**arguments.get(step, {}))
+            session.live_is_fresh_is_model()
+        session.say(text="since", origin=None)
+        session.take_back()
+        session.live_is_fresh_is_model()
+        assert [message.text for message in session.context.history] == ["before", "since"]
+        with pytest.raises(NothingToUndo):
+            session.run(session.context.take_back())
+    finally:
+        session.teardown()
 
 
 @pytest.mark.slow

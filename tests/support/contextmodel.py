@@ -35,6 +35,8 @@ class Shown:
     tokens: int = 0
     undo: str | None = None
     redo: str | None = None
+    change: Body | None = None
+    """The head of the change that stands: behind an undo or a redo, that of the file they brought back."""
 
 
 def project(records: list[Body]) -> Shown:
@@ -72,6 +74,7 @@ def project(records: list[Body]) -> Shown:
                 shown.redo = None
             case role if role in HEADS:
                 shown.undo, shown.redo = record["undo"], record["redo"]
+                shown.change = record.get("stands", record)
     for name, record in messages.items():
         content = record["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
@@ -144,14 +147,17 @@ class Model:
         self.current = [*self.current, *records]
 
     def rotate(
-        self, kept: list[Body], *, undo: str | None = "", redo: str | None = None, op: str = ""
+        self, kept: list[Body], *, undo: str | None = "", redo: str | None = None, op: str = "", **more: Any
     ) -> str:
-        """Replace the file by what is kept and a head; returns the backup's name. `undo` "" is that backup."""
+        """Replace the file by what is kept and a head; returns the backup's name. `undo` "" is that backup.
+
+        `more`: `stands` is the head of the change that stands then, None if there is none; without it, this one.
+        """
         self.highest += 1
         name = f"context_{self.highest}.jsonl"
         self.backups = self.backups | {name: self.current}
         undo = name if undo == "" else undo
-        head = {"role": "_rewind", "backup": name, "undo": undo, "redo": redo, "op": op}
+        head = {"role": "_rewind", "backup": name, "undo": undo, "redo": redo, "op": op, **more}
         self.current = [*kept, head]
         return name
 
@@ -194,8 +200,9 @@ class Model:
         return self.rotate([*new, *picked, *order, *about, stamp], op="compaction")
 
     def take_back(self) -> str:
-        """What was before the compaction, and what was appended since."""
-        at = max(place for place, body in enumerate(self.current) if body["role"] in HEADS)
+        """What was before the compaction that stands, and what was appended since."""
+        change = self.shown.change
+        at = next(place for place, body in enumerate(self.current) if body is change)
         before = sound(self.backups[self.current[at]["backup"]])
         later = [body for body in sound(self.current[at + 1 :]) if body["role"] not in OF_THE_FILE]
         return self.rotate([*before, *aimed(before, later)])
@@ -209,11 +216,12 @@ class Model:
         assert shown.undo is not None
         content = self.backups[shown.undo]
         inside = project(content)
-        return self.rotate(list(content), undo=inside.undo, redo=f"context_{self.highest + 1}.jsonl")
+        other = f"context_{self.highest + 1}.jsonl"
+        return self.rotate(list(content), undo=inside.undo, redo=other, stands=inside.change)
 
     def redo(self) -> str:
         shown = self.shown
         assert shown.redo is not None
         content = self.backups[shown.redo]
         inside = project(content)
-        return self.rotate(list(content), undo=inside.undo, redo=inside.redo)
+        return self.rotate(list(content), undo=inside.undo, redo=inside.redo, stands=inside.change)
