@@ -231,7 +231,7 @@ class Context(Appending):
         """Undo the newest compaction, also behind edits of its summary; what was appended since then follows.
 
         Raises:
-            NothingToUndo: the last rewrite is neither a compaction nor such an edit.
+            NothingToUndo: the change that stands (`change`) is neither a compaction nor such an edit.
             NoSuchBackup: its backup is no longer kept.
             (and as `rotate`)
         """

@@ -150,7 +150,7 @@ class Rewriter(Writer):
         figures of requests.
 
         Raises:
-            NothingToUndo: the last rewrite is neither.
+            NothingToUndo: the change that stands is neither.
             NoSuchBackup: what was before it is no longer kept.
         """
         async with self._rotating, self._gate:
