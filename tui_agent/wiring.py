@@ -150,11 +150,13 @@ async def open_session(
         redact=secrets.redact,
         keep=lambda: session.settings.memory.keep_markers,
     )
+    files = ChangedFiles(reads, workspace)
+    bus.listen(files.hear)
     sources: list[InjectionSource] = [  # each tells the model of one thing that changes
         Instructions(prompt.instructions, prompt.untold, bus.emit),
         Memories(recall.changes),
         OwnRules(lambda: session.settings.prompt.rules),
-        ChangedFiles(reads, workspace),
+        files,
         Skills(skills, bus.emit),
         Budget(),
         ToolSource(toolbox),

@@ -440,6 +440,24 @@ async def test_a_file_that_changes_behind_the_model_is_told_and_our_own_writes_a
         assert "- a.py\n- b.py\n" in whole(server.requests[-1])
 
 
+async def test_after_a_clear_no_file_is_told_that_was_read_before_it_and_an_undo_brings_it_back(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("one\n")
+    async with engine(tmp_path, server) as run:
+        server.script(Reply.tools(("read_file", {"path": "a.py"})))
+        await run.say("read it")
+        await run.session.perform("clear")
+        file.write_text("two\n")
+        await run.say("anew")
+        assert last_words(server.requests[-1]) == ["anew"]
+        await run.session.perform("undo")
+        await run.say("again")
+        words, told = last_words(server.requests[-1])
+        assert words == "again" and "- a.py\n" in told
+
+
 async def test_how_full_the_context_is_is_told_where_a_summary_comes_near(
     tmp_path: Path, server: ScriptedServer
 ) -> None:

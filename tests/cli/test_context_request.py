@@ -78,6 +78,9 @@ def test_every_request_is_listed_with_its_figures(run: Inside, made: SessionFold
     assert {key: first[key] for key in ("n", "turn", "model", "input", "cache_read", "total_input")} == {
         "n": 1, "turn": 0, "model": "m-1", "input": 3, "cache_read": 80, "total_input": 100,
     }  # fmt: skip
+    assert [one["n"] for one in run("context", "request", "2", "--list", "--json").data] == [2]
+    assert "there is no request 9" in run("context", "request", "9", "--list").err
+    assert "--list is of those that were sent" in run("context", "request", "next", "--list").err
 
 
 def test_what_a_request_is_made_of_closes(run: Inside, made: SessionFolder) -> None:

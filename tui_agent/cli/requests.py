@@ -57,6 +57,11 @@ async def request(options: argparse.Namespace, context: Context, workspace: Path
     requests = Requests(context, upcoming=upcoming)
     try:
         if options.list:
+            if options.number == NEXT:
+                raise Usage("--list is of those that were sent: give a number, or none for all")
+            only = await _place(requests, options.number) if options.number else None
+            if only is not None:
+                return _list(options, [requests[only]])
             return _list(options, [requests[place] for place in range(await requests.follow())])
         if options.diff:
             places = [await _place(requests, name) for name in options.diff]

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui_agent.changes import Rotated
 from tui_agent.literal import one_line
 from tui_agent.prompt.injections import newest
 from tui_agent.prompt.telling import Moment, Told, fenced, reminder
@@ -14,6 +15,7 @@ from tui_agent.workspace import guard
 
 if TYPE_CHECKING:
     from tui_agent.context.reading import Shown
+    from tui_agent.events import Event
     from tui_agent.workspace.reads import Changed, Reads
 
 _LISTED = 30
@@ -39,6 +41,8 @@ _CHANGED = (
     "What you know of these is out of date; read them again before you rely on it. This list takes the place of any "
     "before it:"
 )
+_OTHER_HISTORY = frozenset({"clear", "undo", "redo", "restore", "reload"})
+"""Rewrites after which the model may know other files; what a reverted turn read is known still."""
 _BACK = reminder("The files that had changed on disk are again as you have read them.")
 
 _NOT_FULL = reminder("The context is no longer as full as you were told.")
@@ -100,6 +104,13 @@ class ChangedFiles:
 
     def on_compacted(self) -> None:
         """What was read is known still."""
+
+    def hear(self, event: Event) -> None:
+        """After a clear the model knows no file; what comes back with its history is looked for anew."""
+        if isinstance(event, Rotated) and event.op in _OTHER_HISTORY:
+            if event.op == "clear":
+                self._reads.forget()
+            self._looked = False
 
     def _line(self, one: Changed) -> str:
         name = fenced(one_line(guard.relative(self._root, one.path), _PATH_CHARACTERS))

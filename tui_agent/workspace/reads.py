@@ -57,7 +57,14 @@ class Reads:
 
     def note_earlier(self, path: Path, known: str) -> None:
         """The model knew the file as that (`content`) in a run before. It has to read it anew before it writes it."""
-        self._earlier.setdefault(path, known)
+        with self._lock:
+            self._earlier.setdefault(path, known)
+
+    def forget(self) -> None:
+        """The model knows no file any more."""
+        with self._lock:
+            self._seen.clear()
+            self._earlier.clear()
 
     def content(self, path: Path) -> str:
         """The content that the model knows of a file, as it is written down; "" for one it never read."""
@@ -89,7 +96,9 @@ class Reads:
     def stale(self) -> list[Changed]:
         """The files the model knows that have changed since, by path. Looks at each: for a thread."""
         found = []
-        for path in sorted({*self._seen, *self._earlier}):
+        with self._lock:
+            paths = {*self._seen, *self._earlier}
+        for path in sorted(paths):
             known = self.content(path)
             if path in self._seen and not self.changed(path):
                 continue

@@ -14,10 +14,13 @@ from tui_agent.ui.transcript.said import way_command
 
 
 class ChoiceCard(Card):
-    """One of several answers, in words; Up / Down and Enter, or the mouse. Typed words are an answer too."""
+    """One of several answers, in words; Up / Down and Enter, or the mouse.
+
+    Words that are typed are given on as they are: whoever asks puts them into the composer.
+    """
 
     def facts(self) -> Sequence[Content]:
-        return [Content.styled("Down and Enter choose; or type an answer of your own", "$text-muted")]
+        return [Content.styled("Down and Enter choose", "$text-muted")]
 
     def choices(self) -> Sequence[Choice]:
         return [Choice("", words) for words in self.question.choices]
