@@ -69,8 +69,9 @@ def is_compaction(body: dict[str, Any]) -> bool:
 class Windowed:
     """A server's step: a model with a window of so many tokens, which counts exactly and refuses what is larger.
 
-    `summary` is what it answers when it is asked for one (and when its calls meanwhile are refused), `work` anything
-    else. `summaries` counts the former, `refused` what was too large.
+    `summary` is what it answers when it is asked for one (and when its calls meanwhile are refused); `work` is asked
+    for each other answer and for no more, so that it can count them. `summaries` counts the former, `refused` what was
+    too large.
     """
 
     def __init__(self, window: int, summary: Reply, work: Callable[[dict[str, Any]], Reply]) -> None:
@@ -84,10 +85,11 @@ class Windowed:
         if size > self._window:
             self.refused += 1
             return Reply.overflow(tokens=size, window=self._window)
-        reply = self._work(body)
         if is_compaction(body) or REFUSAL in str(body["messages"][-1]):
             self.summaries += 1
             reply = self._summary
+        else:
+            reply = self._work(body)
         return reply.using(input=size, output=1 + self._count(spoken(list(reply.content))))
 
 

@@ -27,6 +27,8 @@ from tui_agent.context import Context
 from tui_agent.events import Notice, TurnEnded
 
 WINDOW = 12_000
+STEPS = 6
+"""The most that a turn takes here: one of three answers ends it, and one more prompt may be said in it."""
 _TEXT = re.compile("summary was not used|is larger|would be gained")
 """Why a summary of a short history may be refused."""
 _EDITED = "## Goal and current request\nThe parser of alpha.py is to be mended; the person says so.\n\n## Done\nNone."
@@ -56,7 +58,7 @@ class Person:
                     await self.run.session.submit(*arguments)
                 case "cancel":
                     await self.run.session.cancel()
-                    await self.run.session.perform("resume")
+                    self.run.session.go_on()
                 case _:
                     await self.run.session.perform(name, *arguments)
         except (CommandError, ValueError) as error:
@@ -96,7 +98,8 @@ class Person:
         assert not wrong, (case, wrong)
         failed = [event for event in self.run.all(CompactionFailed) if not _TEXT.search(event.reason)]
         assert not failed, (case, failed)
-        assert not [ended for ended in self.run.all(TurnEnded) if ended.reason == "failed"], case
+        wrong_end = [e for e in self.run.all(TurnEnded) if e.reason == "failed" or e.steps > STEPS]
+        assert not wrong_end, (case, wrong_end)
 
 
 async def lived(workspace: Path, seed: int, actions: int) -> Run:

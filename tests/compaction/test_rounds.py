@@ -194,6 +194,29 @@ async def test_a_session_compacts_by_itself_again_and_again(tmp_path: Path) -> N
     assert await soaked(tmp_path, 30) >= 3
 
 
+async def test_a_turn_in_which_one_summary_follows_another_ends_where_the_model_ends_it(
+    tmp_path: Path,
+) -> None:
+    window, answers = 12_000, itertools.count(1)
+
+    def work(body: dict[str, Any]) -> Reply:
+        number = next(answers)
+        if number == 12:
+            return Reply.text("the parser of alpha.py is mended")
+        return Reply.tools(("bash", {"command": f"seq {number} {number + 300}"}))
+
+    step = Windowed(window, Reply.text(SUMMARY), work)
+    async with (
+        ScriptedServer() as server,
+        engine(tmp_path, server, settings=compacting(server, window=window), allow=["bash"]) as run,
+    ):
+        server.always(step)
+        ended = await run.say("mend the parser in alpha.py " + "as was said before " * 800)
+        assert (ended.reason, ended.steps) == ("end_turn", 12)
+        assert step.summaries == len(run.all(CompactionCompleted)) >= 4
+        assert step.refused == 0 and not run.all(CompactionFailed)
+
+
 @pytest.mark.slow
 async def test_a_long_session_compacts_by_itself_again_and_again(tmp_path: Path) -> None:
     assert await soaked(tmp_path, 400) >= 30
