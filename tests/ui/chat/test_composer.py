@@ -274,7 +274,8 @@ async def test_what_was_sent_in_the_workspace_before_is_there(tmp_path: Path) ->
 async def test_a_draft_is_kept_on_disk_and_offered_on_open(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         await made.type("half a thought")
-        await made.until(lambda: made.session.folder.draft_path.exists(), "the draft")
+        kept = made.session.folder.draft_path
+        await made.until(lambda: kept.exists() and "half a thought" in kept.read_text(), "the draft")
     async with stage(tmp_path) as made:
         assert made.chat.composer.text == "half a thought"
         assert made.session.submitted == []
