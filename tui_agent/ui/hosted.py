@@ -70,8 +70,8 @@ class HostedApp(App[int]):
         self._holds_frames = self._owes_frame = False
         self._kept: list[Screen[Any]] = []
         self._order = Order(self, self._take)
-        self._newest_key, self.presses = "", 0
-        """The newest key, and how often it was pressed with nothing else in between."""
+        self._newest_key, self.streak = "", 0
+        """The newest key, and the number of its streak: the same as long as nothing else is pressed."""
 
     # --- what is pressed
 
@@ -85,7 +85,7 @@ class HostedApp(App[int]):
         """Hand on what was pressed to what has the focus now."""
         if not isinstance(event, events.MouseEvent) or isinstance(event, events.MouseDown):
             key = event.key if isinstance(event, events.Key) else ""
-            self.presses = self.presses + 1 if key == self._newest_key else 1
+            self.streak += key != self._newest_key
             self._newest_key = key
         taker = self.focused or self.screen
         await super().on_event(event)

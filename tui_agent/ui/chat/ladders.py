@@ -22,6 +22,7 @@ _AGAIN = 3.0
 """Seconds within which a second ctrl+c quits."""
 _TWICE = 0.8
 """Seconds within which a second Esc goes back."""
+_NEVER = (float("-inf"), 0)
 
 
 class Ladders(Finding):
@@ -40,7 +41,7 @@ class Ladders(Finding):
         super().__init__(keys, tell)
         self.status = StatusLine(id="status")
         self.composer.stop = self.stop_writing
-        self._stopped = self._escaped = float("-inf")
+        self._stopped = self._escaped = _NEVER
         self.acts |= {
             "commands": lambda: self.tell_app(self.ScreenWanted("commands")),
             "help": lambda: self.tell_app(self.ScreenWanted("help")),
@@ -67,21 +68,19 @@ class Ladders(Finding):
 
     def stop_writing(self) -> None:
         """Leave the search; else clear the draft; else, again, quit."""
-        now = time.monotonic()
         if self.composer.searching:
             self.composer.leave_search()
         elif not self.composer.is_blank:
             self.composer.take()
             self.set_focus(self.composer)
-        elif now - self._stopped < _AGAIN and self._repeated:
+        elif self._again(self._stopped, _AGAIN):
             self.tell_app(self.QuitWanted())
         else:
-            self._stopped = now
+            self._stopped = self._now
             self.notify("again to quit", markup=False, timeout=_AGAIN)
 
     async def action_leave(self) -> None:
         """Close what is on top; else stop what runs; else, twice, go back to a checkpoint."""
-        now = time.monotonic()
         if self.composer.searching:
             self.composer.leave_search()
         elif self.completion.is_open:
@@ -103,16 +102,20 @@ class Ladders(Finding):
             self.selected.clear_selection()
         elif self.focused is not self.composer:
             self.set_focus(self.composer)
-        elif now - self._escaped < _TWICE and self._repeated:
-            self._escaped = float("-inf")
+        elif self._again(self._escaped, _TWICE):
+            self._escaped = _NEVER
             self._want_jump()
         else:
-            self._escaped = now
+            self._escaped = self._now
 
     @property
-    def _repeated(self) -> bool:
-        """Was the key pressed twice? Not if something else was pressed in between: that one was meant otherwise."""
-        return cast("HostedApp", self.app).presses > 1
+    def _now(self) -> tuple[float, int]:
+        return time.monotonic(), cast("HostedApp", self.app).streak
+
+    def _again(self, before: tuple[float, int], seconds: float) -> bool:
+        """Is a key pressed again soon? Not if something else was in between: then each was meant for itself."""
+        (then, streak), (now, this) = before, self._now
+        return now - then < seconds and streak == this
 
     def stop_turn(self) -> bool:
         """Stop what runs; False if nothing does."""
