@@ -250,7 +250,7 @@ def _check_titles(made: Stage, strips: list[Strip], at: str) -> None:
 
 def _check_footer(made: Stage, strips: list[Strip], at: str) -> None:
     """Every entry is whole, at most six of them, and the way back is among them."""
-    for line in made.app.screen.query(KeyLine):
+    for line in made.app.screen.query("#keys").results(KeyLine):
         whole = {f"{entry.key} {entry.words}" for entry in line.entries}
         text = "  ".join(_row(strips, line, y).strip() for y in range(line.region.y, line.region.bottom))
         shown = re.split(" {2,}", text.strip())
