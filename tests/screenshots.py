@@ -192,7 +192,7 @@ def _request(film: Filmed) -> Iterator[str]:
     _send(film, "read report.py", "lines came back", "ready")
     _send(film, _LONG, "That was all", "ready")
     film.press("\x18v")
-    film.until("the next request", "frame =")
+    film.until("the next request", " messages ", "builtin tui-agent")
     yield "request"
 
 
