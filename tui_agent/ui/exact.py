@@ -176,7 +176,14 @@ class Exact(QuietScroll, can_focus=True):
 
     def on_resize(self) -> None:
         """Break the lines anew."""
-        if self.scrollable_content_region.width != self._broken.width:
+        self._look_again()
+
+    def on_show(self) -> None:
+        """Show what came while there was no place for it."""
+        self._look_again()
+
+    def _look_again(self) -> None:
+        if (self.scrollable_content_region.width, self._shown) != (self._broken.width, self._broken.text):
             self._break_anew()
 
     @work(group="break", exclusive=True, exit_on_error=False)
