@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from textual.theme import BUILTIN_THEMES
 
 from tests.cli import terminal
 from tests.cli.command import session
@@ -17,7 +16,6 @@ from tests.support.sequences import foreign
 from tests.support.served import served
 from tui_agent import paths
 from tui_agent.sessions.folder import bucket
-from tui_agent.ui.themes import textual_themes
 
 SOME = ("markup unbalanced", "csi clear", "osc 52", "c1", "bidi unclosed", "c0 all")
 BATCH = 12
@@ -101,9 +99,8 @@ def test_the_places_over_the_chat(names: tuple[str, ...], home: Path, shop: Path
             visit(screen, CTRL_X + b"l", b"last words", DOWN * count)
             visit(screen, CTRL_X + b"l", b"last words", b"/", b"needle", DOWN * count)
             visit(screen, CTRL_X + b",", b"durability", END, UP * 9 * count)
-            # Not over the theme of 16 colours, which would be tried on in passing: it has other sequences.
-            own = UP * (len(textual_themes(BUILTIN_THEMES)) + count - 1)
-            visit(screen, CTRL_X + b"t", b"to read", END, own)
+            # Not over the themes of 16 colours, which would be tried on in passing: they have other sequences.
+            visit(screen, CTRL_X + b"t", b"own themes:", b"/", paste("your own"), DOWN * count)
             visit(screen, CTRL_X + b"m", b"window", DOWN * count)
             visit(screen, CTRL_X + b"o", b"address", DOWN * count)
             visit(screen, CTRL_X + b"h", b"[keys]", END)
