@@ -217,6 +217,20 @@ async def test_words_written_in_a_card_that_is_withdrawn_go_to_the_composer(tmp_
 
 
 @pytest.mark.usefixtures("quick")
+async def test_so_do_words_that_were_left_with_esc_but_not_those_of_the_card(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        card = await _asked(made, body="git push", editable="command")
+        for keys in ("e", "use pnpm"):
+            await made.type(keys)
+            await made.until(lambda: card.writes)
+            await made.press("escape")
+            await made.until(lambda: not card.writes and card.armed)
+        await made.session.settle("q1", Answer("dismissed"))
+        await made.until(lambda: made.chat.dock.card is None, "no card")
+        assert made.chat.composer.text == "use pnpm"
+
+
+@pytest.mark.usefixtures("quick")
 async def test_two_presses_give_one_answer(tmp_path: Path) -> None:
     async with stage(tmp_path) as made:
         card = await _asked(made)

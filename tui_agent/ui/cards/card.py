@@ -379,6 +379,13 @@ class Card(Vertical, can_focus=True):
         return self._line.text if self.writes else self._gate.letter
 
     @property
+    def lost(self) -> str:
+        """What goes with the card although nobody decided so: words that are begun, and those that were left."""
+        if self._decided:
+            return self.words
+        return "\n".join(filter(None, (*self._line.own_left, self.words)))
+
+    @property
     def unsaid(self) -> dict[str, str]:
         """Words that were begun and not given, by what they are for: they are offered there again."""
         return self._line.unsaid

@@ -135,7 +135,7 @@ class Dock(Vertical):
     async def _replace(self) -> None:
         """Take the front card away, and lose neither what was written in it nor what was pressed behind the answer."""
         gone, focused = self._card, self.has_keys
-        words, late = (gone.words, gone.late) if gone is not None else ("", [])
+        words, late = (gone.lost, gone.late) if gone is not None else ("", [])
         await self._bring(take_focus=focused, unasked=False)
         self._unsaid.pop(gone.question.id if gone is not None else "", None)
         if (focused and self._card is None) or words:

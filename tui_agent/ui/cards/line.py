@@ -5,6 +5,9 @@ from __future__ import annotations
 from tui_agent import literal
 from tui_agent.ui.reply import ReplyLine
 
+_GIVEN = ("edit", "rule")
+"""Purposes whose line begins with a text of the card's."""
+
 
 class AnswerLine(ReplyLine):
     """The line, not to be seen until it is opened."""
@@ -21,6 +24,11 @@ class AnswerLine(ReplyLine):
     def is_open(self) -> bool:
         """True while words are asked for."""
         return bool(self.display)
+
+    @property
+    def own_left(self) -> list[str]:
+        """Words that were left and are a person's own: no text of the card's that they had before them."""
+        return [words for purpose, words in self.left.items() if purpose not in _GIVEN]
 
     @property
     def unsaid(self) -> dict[str, str]:
