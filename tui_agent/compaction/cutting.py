@@ -6,22 +6,19 @@ It is one batch that can be taken back, as every elision can. What is pinned, or
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tui_agent.changes import MicroCompacted
 from tui_agent.compaction.making import ANSWER_TOKENS, Skipped
 
 if TYPE_CHECKING:
     from tui_agent.compaction.around import Around
+    from tui_agent.compaction.fitting import Items
     from tui_agent.compaction.making import Look
     from tui_agent.context import Context
     from tui_agent.events import Emit
 
 _CUT, _OLD = "a long result, cut to its head and tail", "an older reminder"
-
-Items = Sequence[Mapping[str, Any]]
-"""Those of an elision."""
 
 
 class Cutting:
